@@ -1,0 +1,1 @@
+//! Models, engines and devices that Plimsoll knows, each fact with its source.

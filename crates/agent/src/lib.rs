@@ -1,0 +1,1 @@
+//! One conversation over any route: turns, streaming, usage.

@@ -1,0 +1,1 @@
+//! Composition without a window: owners, use cases, the call table.

@@ -1,0 +1,1 @@
+//! The same calls from a terminal.

@@ -1,0 +1,1 @@
+//! Keeps engines, supervises the router, talks to it.

@@ -1,0 +1,1 @@
+//! Reads GGUF headers from files and split sets, within limits.

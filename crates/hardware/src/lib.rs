@@ -1,0 +1,1 @@
+//! Records what a machine says, and judges it.

@@ -1,0 +1,1 @@
+//! Hub metadata, resumable verified transfers, the library on disk.

@@ -1,0 +1,1 @@
+//! Files, child processes, jobs, clock and environment: the only crate that writes files or spawns.

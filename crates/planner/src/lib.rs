@@ -1,0 +1,1 @@
+//! Decides what fits where: memory, speed, search, reasons. Pure.

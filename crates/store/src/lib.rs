@@ -1,0 +1,1 @@
+//! Conversations, events, settings and measurements in SQLite.

@@ -1,0 +1,1 @@
+//! Fake hub, fake provider, recorded machines, tiny models, strict watchers. Development only.

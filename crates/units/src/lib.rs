@@ -1,0 +1,10 @@
+//! Bytes, tokens and rates, with arithmetic that cannot overflow.
+//!
+//! Never holds a quantity without its unit, never a size as a float, never wraps: what does not fit into the
+//! type saturates (sums and differences for display) or is `None` (sums that decide something).
+
+mod bytes;
+mod rate;
+
+pub use bytes::Bytes;
+pub use rate::{BytesPerSecond, Tokens, TokensPerSecond};

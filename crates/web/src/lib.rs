@@ -1,0 +1,1 @@
+//! The same calls over loopback HTTP, the page, and the front for other apps.

@@ -1,0 +1,132 @@
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use ts_rs::TS;
+
+use crate::{
+    Check, Conversation, ConversationSummary, Endpoint, EngineList, Library, LibraryModel, Machine, Plan,
+    PlanWishes, Recommendation, Router, Settings, Setup, Status, VerifyReply,
+};
+
+/// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
+/// name.
+pub trait Call: DeserializeOwned + Send + 'static {
+    const NAME: &'static str;
+    type Reply: Serialize;
+}
+
+/// The name of a call and the TypeScript names of its two types, for the generated file and the tidy test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallInfo {
+    pub name: &'static str,
+    pub body: String,
+    pub reply: String,
+}
+
+macro_rules! calls {
+    ($($(#[$about:meta])* $name:literal $body:ident { $($(#[$field_about:meta])* $field:ident: $type:ty),* $(,)? } -> $reply:ty;)*) => {
+        $(
+            $(#[$about])*
+            #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+            #[serde(rename_all = "camelCase")]
+            pub struct $body { $($(#[$field_about])* pub $field: $type),* }
+            impl Call for $body {
+                const NAME: &'static str = $name;
+                type Reply = $reply;
+            }
+        )*
+        /// Every call there is, in order of declaration.
+        #[must_use]
+        pub fn call_list(config: &ts_rs::Config) -> Vec<CallInfo> {
+            vec![$(CallInfo { name: $name, body: <$body as TS>::name(config), reply: <$reply as TS>::name(config) }),*]
+        }
+        pub(crate) fn call_bodies(config: &ts_rs::Config) -> Vec<String> {
+            vec![$(<$body as TS>::decl(config)),*]
+        }
+    };
+}
+
+/// The reply of a call that has nothing to say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {}
+
+/// The id of something that was started or made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    pub id: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Conversations {
+    pub conversations: Vec<ConversationSummary>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Removed {
+    pub freed_bytes: u64,
+}
+
+calls! {
+    /// The live state, all of it.
+    "status/read" ReadStatus {} -> Status;
+    /// Someone looks at the status bar (or no longer does): the sampler sleeps when nobody looks.
+    "status/watch" WatchStatus { on: bool } -> Done;
+    "machine/read" ReadMachine {
+        /// Probe again instead of giving the last answer.
+        #[serde(default)]
+        fresh: bool
+    } -> Machine;
+    /// A plan for a library or catalog id (`id[:quant]`) or a GGUF path, on this machine.
+    "plan/make" MakePlan { model: String, #[serde(default)] wishes: PlanWishes } -> Plan;
+    "plan/recommend" Recommend {} -> Recommendation;
+    "setup/start" StartSetup {
+        /// Catalog or library id.
+        model: String,
+        quant: String,
+        /// The person accepted the licence that was shown.
+        #[serde(default)]
+        licence_accepted: bool
+    } -> Setup;
+    "setup/stop" StopSetup {} -> Done;
+    "models/list" ListModels {} -> Library;
+    /// Starts a download; progress comes as `transferMoved`. `id[:quant]` or `hf:ORG/REPO/FILE`.
+    "models/pull" PullModel { model: String, #[serde(default)] licence_accepted: bool } -> Started;
+    "models/stopPull" StopPull { id: String } -> Done;
+    "models/import" ImportModel { path: String } -> LibraryModel;
+    "models/verify" VerifyModel { id: String } -> VerifyReply;
+    "models/remove" RemoveModel { id: String } -> Removed;
+    "engines/list" ListEngines {} -> EngineList;
+    "engines/add" AddEngine { path: String } -> EngineList;
+    "engines/use" UseEngine { id: String } -> EngineList;
+    "engines/remove" RemoveEngine { id: String } -> EngineList;
+    "engines/check" CheckEngine { id: String } -> Check;
+    /// Fetches the pinned official build for this machine, or the named flavour.
+    "engines/install" InstallEngine { #[serde(default)] #[ts(optional)] flavour: Option<String> } -> Started;
+    "router/read" ReadRouter {} -> Router;
+    /// Makes the model ready (starting engine and router if needed); progress comes as `routerChanged`.
+    "router/load" LoadModel { model: String, #[serde(default)] wishes: PlanWishes } -> Router;
+    "router/unload" UnloadModel { model: String } -> Router;
+    "router/stop" StopRouter {} -> Router;
+    "conversations/list" ListConversations { #[serde(default)] trash: bool } -> Conversations;
+    "conversations/open" OpenConversation { id: String } -> Conversation;
+    "conversations/create" CreateConversation { #[serde(default)] #[ts(optional)] model: Option<String> } -> Conversation;
+    "conversations/rename" RenameConversation { id: String, title: String } -> Done;
+    /// To the trash; `conversations/restore` takes it back.
+    "conversations/delete" DeleteConversation { id: String } -> Done;
+    "conversations/restore" RestoreConversation { id: String } -> Done;
+    /// Adds a message and starts the answer. Returns the turn's id at once; the answer comes as events.
+    "turn/start" StartTurn {
+        conversation: String,
+        text: String,
+        /// Missing: the conversation's model, else the default model.
+        #[serde(default)]
+        #[ts(optional)]
+        model: Option<String>
+    } -> Started;
+    "turn/stop" StopTurn { conversation: String } -> Done;
+    "settings/read" ReadSettings {} -> Settings;
+    "settings/write" WriteSettings { settings: Settings } -> Settings;
+    "endpoint/read" ReadEndpoint {} -> Endpoint;
+}

@@ -1,0 +1,143 @@
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{Fault, PlanMemory, Range};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct EngineList {
+    pub engines: Vec<EngineBuild>,
+    /// Flavours that `engine install` could fetch for this machine, best first.
+    pub available: Vec<String>,
+}
+
+/// One llama.cpp build that we know how to start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct EngineBuild {
+    pub id: String,
+    /// What the binary says of itself.
+    pub version: String,
+    /// `cpu`, `vulkan`, `cuda`, … as the libraries beside it say.
+    pub backends: Vec<String>,
+    pub folder: String,
+    pub in_use: bool,
+    /// `added` (the user's own) or `release` (downloaded by us).
+    pub origin: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub fault: Option<Fault>,
+}
+
+/// `engine check`: each step that an engine must pass before it may serve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    pub engine: String,
+    pub steps: Vec<CheckStep>,
+    pub passed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckStep {
+    /// `files`, `version`, `devices`, `abilities`.
+    pub code: String,
+    pub passed: bool,
+    /// What the engine printed, shortened.
+    pub detail: String,
+}
+
+/// The running llama-server, as everybody sees it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
+pub enum Router {
+    #[default]
+    Off,
+    Starting,
+    Ready {
+        engine: String,
+        pid: u32,
+        models: Vec<LoadedModel>,
+        /// This process owns it; else another process of ours does.
+        owned: bool,
+    },
+    /// It died and will be started again.
+    Waiting {
+        crashes: u32,
+        fault: Fault,
+    },
+    Failed {
+        fault: Fault,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadedModel {
+    pub id: String,
+    pub name: String,
+    pub status: ModelStatus,
+    /// While loading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub progress: Option<LoadStage>,
+    /// Tokens in one slot's window, once known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub context: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub proof: Option<Proof>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ModelStatus {
+    Unloaded,
+    Loading,
+    /// Loaded; the tiny generation that proves it is running.
+    Proving,
+    Ready,
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadStage {
+    /// llama-server's own name: `text_model`, `mmproj_model`, `spec_model`.
+    pub stage: String,
+    /// 0 to 1.
+    pub value: f64,
+}
+
+/// Planned beside measured, after the tiny generation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Proof {
+    pub planned: PlanMemory,
+    pub planned_bytes: u64,
+    /// Resident memory of the child that holds the model.
+    pub resident_bytes: u64,
+    /// Every part of the plan by name: llama.cpp's three kinds, then what they do not hold.
+    pub parts: Vec<ProofPart>,
+    pub first_token_ms: f64,
+    pub decode_tps: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub planned_tps: Option<Range>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofPart {
+    pub code: String,
+    pub planned_bytes: u64,
+    /// From the engine's own log, where it prints this part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub reported_bytes: Option<u64>,
+}

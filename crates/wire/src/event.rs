@@ -1,0 +1,64 @@
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{ChatEnd, ConversationSummary, Fault, Message, Router, Sample, Setup, Transfer, TurnStats};
+
+/// What happened. A turn's events come in order; every started turn ends with exactly one `turnEnded`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
+pub enum Event {
+    RouterChanged {
+        router: Router,
+    },
+    SetupMoved {
+        setup: Setup,
+    },
+    TransferMoved {
+        transfer: Transfer,
+    },
+    Sampled {
+        sample: Sample,
+    },
+    LibraryChanged,
+    EnginesChanged,
+    SettingsChanged,
+    ConversationChanged {
+        conversation: ConversationSummary,
+    },
+    /// `turn` is also the id of the answer's message; `user` is the message that was added.
+    TurnStarted {
+        conversation: String,
+        turn: String,
+        user: Message,
+    },
+    /// The prompt is being read: `done` of `total` tokens.
+    PromptRead {
+        conversation: String,
+        turn: String,
+        done: u32,
+        total: u32,
+    },
+    TextAdded {
+        conversation: String,
+        turn: String,
+        text: String,
+    },
+    ReasoningAdded {
+        conversation: String,
+        turn: String,
+        text: String,
+    },
+    TurnEnded {
+        conversation: String,
+        turn: String,
+        end: ChatEnd,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        stats: Option<TurnStats>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        fault: Option<Fault>,
+    },
+    /// The listener was too slow and missed events: read the status and the open conversation again.
+    Missed,
+}

@@ -1,0 +1,38 @@
+//! What crosses the border: calls, replies, events and fault codes.
+//!
+//! The page, the terminal's `--json` output and the HTTP host all speak these types, so a change here is a
+//! change of contract: the snapshots and the committed TypeScript say so. Names are camelCase, ids are
+//! strings, times are whole seconds since 1970 in fields called `*_at`, sizes are bytes.
+//!
+//! Holds no behaviour and no English sentence: the language files turn codes into words.
+
+mod call;
+mod chat;
+mod engine;
+mod event;
+mod fault;
+mod library;
+mod machine;
+mod plan;
+mod setup;
+mod status;
+mod typescript;
+
+pub use call::*;
+pub use chat::{ChatEnd, Conversation, ConversationSummary, Message, Role, TurnStats};
+pub use engine::{
+    Check, CheckStep, EngineBuild, EngineList, LoadStage, LoadedModel, ModelStatus, Proof, ProofPart, Router,
+};
+pub use event::Event;
+pub use fault::{Fault, FaultCode, Fix, Param, Params, Reason};
+pub use library::{
+    Library, LibraryModel, LibraryState, Licence, ModelEntry, PullLine, Variant, VariantState, VerifyReply,
+};
+pub use machine::{Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Sourced};
+pub use plan::{
+    Alternative, DeviceMemory, FirstToken, MemoryNeed, OverheadPart, Pick, Plan, PlanMemory, PlanModel, PlanSettings, PlanSpeed,
+    PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,
+};
+pub use setup::{Setup, SetupStep, StepName, StepState};
+pub use status::{DeviceUse, Endpoint, Sample, Settings, Status, Transfer, Transferring};
+pub use typescript::typescript;

@@ -1,0 +1,117 @@
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{Fault, Plan};
+
+/// What is on disk and what the catalog offers, side by side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Library {
+    pub models: Vec<LibraryModel>,
+    pub catalog: Vec<ModelEntry>,
+    /// The folder the library lives in.
+    pub folder: String,
+    pub used_bytes: u64,
+    pub free_bytes: u64,
+}
+
+/// A variant on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct LibraryModel {
+    /// `catalog-id:QUANT`, or `ORG/REPO/FILE` for a model that the catalog does not know.
+    pub id: String,
+    pub name: String,
+    pub quant: String,
+    pub architecture: String,
+    pub bytes: u64,
+    pub path: String,
+    pub state: LibraryState,
+    /// The licence's name when the catalog knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub licence: Option<String>,
+    /// A base model answers in nonsense: not offered for chat by itself.
+    pub chat: bool,
+    /// For this machine, with the settings that would be used. Missing when the file cannot be planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub plan: Option<Plan>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum LibraryState {
+    Ready,
+    /// Some files of the set are missing or cut.
+    Incomplete,
+    /// Present, but not what its hash says.
+    Damaged,
+}
+
+/// A catalog entry with what it would do on this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelEntry {
+    pub id: String,
+    pub name: String,
+    pub about: String,
+    pub publisher: String,
+    pub licence: Licence,
+    pub parameters: u64,
+    pub active_parameters: u64,
+    pub context_trained: u32,
+    /// `chat`, `tools`, `vision`, `reasoning`, `code`, `base`.
+    pub abilities: Vec<String>,
+    pub variants: Vec<Variant>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Licence {
+    pub name: String,
+    pub url: String,
+    /// The person has to agree before the download.
+    pub consent: bool,
+    pub accepted: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Variant {
+    pub quant: String,
+    pub bytes: u64,
+    pub state: VariantState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub plan: Option<Plan>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum VariantState {
+    Absent,
+    Partial,
+    OnDisk,
+}
+
+/// One JSON line of `plimsoll pull --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
+pub enum PullLine {
+    Moved { done_bytes: u64, total_bytes: u64, bytes_per_s: u64 },
+    Done { model: LibraryModel },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyReply {
+    pub id: String,
+    /// Names of the files whose bytes are not what they should be; empty when all is right.
+    pub damaged: Vec<String>,
+    /// Files without a known hash: only their size and header were checked.
+    pub unpinned: Vec<String>,
+}

@@ -1,0 +1,114 @@
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::Reason;
+
+/// A number and where it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Sourced {
+    pub value: u64,
+    pub source: String,
+}
+
+/// What Plimsoll believes about a computer. Also the file format of `--machine`, where whatever is not
+/// known may be left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Machine {
+    /// Version of this shape; 1.
+    #[serde(default = "schema")]
+    pub schema: u32,
+    #[serde(default)]
+    pub os: Os,
+    #[serde(default)]
+    pub cpu: Cpu,
+    pub memory: Memory,
+    #[serde(default)]
+    pub devices: Vec<Device>,
+    /// Derived from the devices when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub class: Option<Class>,
+    #[serde(default)]
+    pub notes: Vec<Reason>,
+}
+
+const fn schema() -> u32 {
+    1
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Os {
+    /// `linux`, `macos` or `windows`.
+    pub name: String,
+    pub version: String,
+    /// `x86_64` or `aarch64`.
+    pub arch: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cpu {
+    pub name: String,
+    pub physical_cores: u32,
+    pub logical_cores: u32,
+    pub features: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    pub total_bytes: u64,
+    /// What a new program could use now. Missing in a file: taken as the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub available_bytes: Option<u64>,
+    #[serde(default, rename = "bandwidthBytesPerS", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub bandwidth_bytes_per_s: Option<Sourced>,
+    #[serde(default)]
+    pub source: String,
+}
+
+/// One memory pool with compute.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    pub id: String,
+    pub name: String,
+    #[serde(default)]
+    pub vendor: String,
+    pub kind: DeviceKind,
+    /// llama.cpp backends that can drive it: `cuda`, `rocm`, `vulkan`, `metal`, `sycl`, `rpc`.
+    #[serde(default)]
+    pub backends: Vec<String>,
+    pub total_bytes: u64,
+    /// Missing in a file: taken as the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub free_bytes: Option<u64>,
+    #[serde(default, rename = "bandwidthBytesPerS", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub bandwidth_bytes_per_s: Option<Sourced>,
+    #[serde(default)]
+    pub source: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum DeviceKind {
+    Discrete,
+    Integrated,
+    Unified,
+    Remote,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Class {
+    Discrete,
+    Unified,
+    CpuOnly,
+}

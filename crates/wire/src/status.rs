@@ -1,0 +1,110 @@
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{Fault, Router, Setup};
+
+/// Everything live, at once: what a page needs to catch up after it opened or lost events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub version: String,
+    pub router: Router,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub setup: Option<Setup>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub sample: Option<Sample>,
+    pub transfers: Vec<Transfer>,
+    /// Conversations with a turn running.
+    pub running: Vec<String>,
+    /// No model was ever set up here: the page shows the first start.
+    pub first_start: bool,
+    /// The model that a new conversation uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub default_model: Option<String>,
+}
+
+/// One reading of the machine for the status bar.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Sample {
+    pub taken_at: i64,
+    /// 0 to 100, of all cores together.
+    pub cpu_percent: f64,
+    pub memory: DeviceUse,
+    pub devices: Vec<DeviceUse>,
+}
+
+/// `this_app` + `others` + free = total.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceUse {
+    /// Device id, or `memory` for RAM.
+    pub id: String,
+    pub name: String,
+    pub total_bytes: u64,
+    /// Our processes, llama-server included.
+    pub app_bytes: u64,
+    pub others_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Transfer {
+    pub id: String,
+    /// What is being fetched: a model id or an engine id.
+    pub subject: String,
+    pub state: Transferring,
+    pub done_bytes: u64,
+    pub total_bytes: u64,
+    pub bytes_per_s: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Transferring {
+    Running,
+    Checking,
+    Done,
+    Stopped,
+    Failed,
+}
+
+/// What a person can change. Missing in a write: left as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
+pub struct Settings {
+    /// `system`, `light` or `dark`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theme: Option<String>,
+    /// A language code of the language files, or `system`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// `comfortable` or `compact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub density: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status_bar: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_model: Option<String>,
+    /// Offer the loopback endpoint to other apps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<bool>,
+}
+
+/// Our loopback front for other apps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Endpoint {
+    /// Ends in `/v1`. Missing while nobody listens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub url: Option<String>,
+    pub key: String,
+}

@@ -1,0 +1,50 @@
+use std::fmt::Write as _;
+
+use ts_rs::{Config, TS};
+
+use crate::{call, chat, engine, event, fault, library, machine, plan, setup, status};
+
+/// The whole contract as one TypeScript module. `cargo x gen` writes it to `ui/src/wire/wire.ts`;
+/// `cargo x gen --check` compares. Byte counts are `number`: exact up to 8 PiB.
+#[must_use]
+pub fn typescript() -> String {
+    let config = Config::new().with_large_int("number");
+    let mut out = String::from("// Generated from crates/wire by `cargo x gen`. Do not edit.\n\n");
+    macro_rules! declare {
+        ($($type:ty),* $(,)?) => { $(push(&mut out, &<$type as TS>::decl(&config));)* };
+    }
+    declare!(
+        fault::Param, fault::Reason, fault::FaultCode, fault::Fix, fault::Fault,
+        machine::Sourced, machine::Os, machine::Cpu, machine::Memory, machine::DeviceKind, machine::Device,
+        machine::Class, machine::Machine,
+        plan::PlanWishes, plan::PlanModel, plan::PlanSettings, plan::Verdict, plan::OverheadPart,
+        plan::MemoryNeed, plan::DeviceMemory, plan::PlanMemory, plan::Range, plan::FirstToken, plan::SpeedBasis,
+        plan::PlanSpeed, plan::Plan, plan::Pick, plan::Alternative, plan::Rejected, plan::Recommendation,
+        library::Licence, library::VariantState, library::Variant, library::ModelEntry, library::LibraryState,
+        library::LibraryModel, library::Library, library::PullLine, library::VerifyReply,
+        engine::EngineBuild, engine::EngineList, engine::CheckStep, engine::Check, engine::LoadStage,
+        engine::ModelStatus, engine::ProofPart, engine::Proof, engine::LoadedModel, engine::Router,
+        chat::Role, chat::ChatEnd, chat::TurnStats, chat::Message, chat::ConversationSummary, chat::Conversation,
+        setup::StepName, setup::StepState, setup::SetupStep, setup::Setup,
+        status::DeviceUse, status::Sample, status::Transferring, status::Transfer, status::Status,
+        status::Settings, status::Endpoint,
+        call::Done, call::Started, call::Conversations, call::Removed,
+        event::Event,
+    );
+    for body in call::call_bodies(&config) {
+        push(&mut out, &body);
+    }
+    out.push_str("/** Every call: what goes in and what comes back. */\nexport interface Calls {\n");
+    for call in call::call_list(&config) {
+        // Writing into a String cannot fail.
+        let _ = writeln!(out, "  \"{}\": {{ body: {}; reply: {} }};", call.name, call.body, call.reply);
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn push(out: &mut String, declaration: &str) {
+    out.push_str("export ");
+    out.push_str(declaration);
+    out.push_str("\n\n");
+}

@@ -1,0 +1,1 @@
+//! Whole-app scenarios against a real engine.

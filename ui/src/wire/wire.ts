@@ -1,0 +1,545 @@
+// Generated from crates/wire by `cargo x gen`. Do not edit.
+
+export type Param = number | number | string;
+
+export type Reason = { code: string, params: { [key in string]: Param }, };
+
+export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
+
+export type Fix = "retry" | "chooseOtherModel" | "chooseSmallerContext" | "downloadAgain" | "freeSpace" | "addEngine" | "reinstallEngine" | "checkConnection" | "setToken" | "acceptLicence" | "importFile" | "newConversation" | "updateApp" | "reportBug";
+
+export type Fault = { code: FaultCode, params: { [key in string]: Param }, trace: Array<string>, fixes: Array<Fix>, };
+
+export type Sourced = { value: number, source: string, };
+
+export type Os = { 
+/**
+ * `linux`, `macos` or `windows`.
+ */
+name: string, version: string, 
+/**
+ * `x86_64` or `aarch64`.
+ */
+arch: string, };
+
+export type Cpu = { name: string, physicalCores: number, logicalCores: number, features: Array<string>, };
+
+export type Memory = { totalBytes: number, 
+/**
+ * What a new program could use now. Missing in a file: taken as the total.
+ */
+availableBytes?: number, bandwidthBytesPerS?: Sourced, source: string, };
+
+export type DeviceKind = "discrete" | "integrated" | "unified" | "remote";
+
+export type Device = { id: string, name: string, vendor: string, kind: DeviceKind, 
+/**
+ * llama.cpp backends that can drive it: `cuda`, `rocm`, `vulkan`, `metal`, `sycl`, `rpc`.
+ */
+backends: Array<string>, totalBytes: number, 
+/**
+ * Missing in a file: taken as the total.
+ */
+freeBytes?: number, bandwidthBytesPerS?: Sourced, source: string, };
+
+export type Class = "discrete" | "unified" | "cpuOnly";
+
+export type Machine = { 
+/**
+ * Version of this shape; 1.
+ */
+schema: number, os: Os, cpu: Cpu, memory: Memory, devices: Array<Device>, 
+/**
+ * Derived from the devices when left out.
+ */
+class?: Class, notes: Array<Reason>, };
+
+export type PlanWishes = { context?: number, slots?: number, 
+/**
+ * `f16`, `q8_0` or `q4_0`.
+ */
+kv?: string, batch?: number, ubatch?: number, cacheRamMib?: number, 
+/**
+ * `server` (default) or `bench`: how many rows of logits are kept.
+ */
+outputs?: string, gpuLayers?: number, tensorSplit?: Array<number>, hostExperts?: number, projector?: string, draft?: string, promptTokens?: number, };
+
+export type PlanModel = { 
+/**
+ * Catalog id, or the path that was given.
+ */
+id: string, quant: string, architecture: string, parameters: number, activeParameters: number, fileBytes: number, contextTrained: number, };
+
+export type PlanSettings = { context: number, slots: number, kvTypeK: string, kvTypeV: string, batch: number, ubatch: number, cacheRamMib: number, flashAttention: boolean, gpuLayers: number, tensorSplit: Array<number>, hostExpertLayers: number, 
+/**
+ * For llama-server, without model, host, port and key.
+ */
+arguments: Array<string>, };
+
+export type Verdict = "fits" | "spills" | "tooBig";
+
+export type OverheadPart = { 
+/**
+ * `repack`, `promptCache`, `outputs`, `backend`, `process`.
+ */
+code: string, bytes: number, };
+
+export type MemoryNeed = { weightsBytes: number, contextBytes: number, computeBytes: number, projectorBytes: number, overheadBytes: number, 
+/**
+ * What `overhead` is made of.
+ */
+overheadParts: Array<OverheadPart>, totalBytes: number, 
+/**
+ * What may be used here: the line on the hull.
+ */
+budgetBytes: number, };
+
+export type DeviceMemory = { id: string, weightsBytes: number, contextBytes: number, computeBytes: number, projectorBytes: number, overheadBytes: number, 
+/**
+ * What `overhead` is made of.
+ */
+overheadParts: Array<OverheadPart>, totalBytes: number, 
+/**
+ * What may be used here: the line on the hull.
+ */
+budgetBytes: number, };
+
+export type PlanMemory = { devices: Array<DeviceMemory>, host: MemoryNeed, 
+/**
+ * Everything together, at the least and at the most.
+ */
+lowBytes: number, highBytes: number, };
+
+export type Range = { low: number, mid: number, high: number, };
+
+export type FirstToken = { promptTokens: number, low: number, mid: number, high: number, };
+
+export type SpeedBasis = "table" | "measured";
+
+export type PlanSpeed = { 
+/**
+ * Tokens per second while answering.
+ */
+decodeTps: Range, 
+/**
+ * Tokens per second while reading the prompt.
+ */
+prefillTps: Range, firstTokenS: FirstToken, basis: SpeedBasis, };
+
+export type Plan = { model: PlanModel, settings: PlanSettings, verdict: Verdict, why: Array<Reason>, memory: PlanMemory, 
+/**
+ * Missing when no bandwidth is known for a part that the model would use.
+ */
+speed?: PlanSpeed, };
+
+export type Pick = { model: string, quant: string, name: string, 
+/**
+ * Of all files, to download.
+ */
+downloadBytes: number, onDisk: boolean, plan: Plan, };
+
+export type Alternative = { why: Array<Reason>, model: string, quant: string, name: string, 
+/**
+ * Of all files, to download.
+ */
+downloadBytes: number, onDisk: boolean, plan: Plan, };
+
+export type Rejected = { model: string, quant: string, name: string, code: string, params: { [key in string]: Param }, };
+
+export type Recommendation = { 
+/**
+ * Missing when nothing fits: `why` says so.
+ */
+pick?: Pick, why: Array<Reason>, alternatives: Array<Alternative>, rejected: Array<Rejected>, };
+
+export type Licence = { name: string, url: string, 
+/**
+ * The person has to agree before the download.
+ */
+consent: boolean, accepted: boolean, };
+
+export type VariantState = "absent" | "partial" | "onDisk";
+
+export type Variant = { quant: string, bytes: number, state: VariantState, plan?: Plan, };
+
+export type ModelEntry = { id: string, name: string, about: string, publisher: string, licence: Licence, parameters: number, activeParameters: number, contextTrained: number, 
+/**
+ * `chat`, `tools`, `vision`, `reasoning`, `code`, `base`.
+ */
+abilities: Array<string>, variants: Array<Variant>, };
+
+export type LibraryState = "ready" | "incomplete" | "damaged";
+
+export type LibraryModel = { 
+/**
+ * `catalog-id:QUANT`, or `ORG/REPO/FILE` for a model that the catalog does not know.
+ */
+id: string, name: string, quant: string, architecture: string, bytes: number, path: string, state: LibraryState, 
+/**
+ * The licence's name when the catalog knows it.
+ */
+licence?: string, 
+/**
+ * A base model answers in nonsense: not offered for chat by itself.
+ */
+chat: boolean, 
+/**
+ * For this machine, with the settings that would be used. Missing when the file cannot be planned.
+ */
+plan?: Plan, fault?: Fault, };
+
+export type Library = { models: Array<LibraryModel>, catalog: Array<ModelEntry>, 
+/**
+ * The folder the library lives in.
+ */
+folder: string, usedBytes: number, freeBytes: number, };
+
+export type PullLine = { "type": "moved", doneBytes: number, totalBytes: number, bytesPerS: number, } | { "type": "done", model: LibraryModel, };
+
+export type VerifyReply = { id: string, 
+/**
+ * Names of the files whose bytes are not what they should be; empty when all is right.
+ */
+damaged: Array<string>, 
+/**
+ * Files without a known hash: only their size and header were checked.
+ */
+unpinned: Array<string>, };
+
+export type EngineBuild = { id: string, 
+/**
+ * What the binary says of itself.
+ */
+version: string, 
+/**
+ * `cpu`, `vulkan`, `cuda`, … as the libraries beside it say.
+ */
+backends: Array<string>, folder: string, inUse: boolean, 
+/**
+ * `added` (the user's own) or `release` (downloaded by us).
+ */
+origin: string, fault?: Fault, };
+
+export type EngineList = { engines: Array<EngineBuild>, 
+/**
+ * Flavours that `engine install` could fetch for this machine, best first.
+ */
+available: Array<string>, };
+
+export type CheckStep = { 
+/**
+ * `files`, `version`, `devices`, `abilities`.
+ */
+code: string, passed: boolean, 
+/**
+ * What the engine printed, shortened.
+ */
+detail: string, };
+
+export type Check = { engine: string, steps: Array<CheckStep>, passed: boolean, };
+
+export type LoadStage = { 
+/**
+ * llama-server's own name: `text_model`, `mmproj_model`, `spec_model`.
+ */
+stage: string, 
+/**
+ * 0 to 1.
+ */
+value: number, };
+
+export type ModelStatus = "unloaded" | "loading" | "proving" | "ready" | "failed";
+
+export type ProofPart = { code: string, plannedBytes: number, 
+/**
+ * From the engine's own log, where it prints this part.
+ */
+reportedBytes?: number, };
+
+export type Proof = { planned: PlanMemory, plannedBytes: number, 
+/**
+ * Resident memory of the child that holds the model.
+ */
+residentBytes: number, 
+/**
+ * Every part of the plan by name: llama.cpp's three kinds, then what they do not hold.
+ */
+parts: Array<ProofPart>, firstTokenMs: number, decodeTps: number, plannedTps?: Range, };
+
+export type LoadedModel = { id: string, name: string, status: ModelStatus, 
+/**
+ * While loading.
+ */
+progress?: LoadStage, 
+/**
+ * Tokens in one slot's window, once known.
+ */
+context?: number, proof?: Proof, fault?: Fault, };
+
+export type Router = { "state": "off" } | { "state": "starting" } | { "state": "ready", engine: string, pid: number, models: Array<LoadedModel>, 
+/**
+ * This process owns it; else another process of ours does.
+ */
+owned: boolean, } | { "state": "waiting", crashes: number, fault: Fault, } | { "state": "failed", fault: Fault, };
+
+export type Role = "user" | "assistant";
+
+export type ChatEnd = "complete" | "length" | "stopped" | "failed" | "interrupted";
+
+export type TurnStats = { 
+/**
+ * `local` or a provider's name.
+ */
+route: string, model: string, promptTokens?: number, cachedTokens?: number, completionTokens?: number, 
+/**
+ * From sending to the first piece of text.
+ */
+firstTokenMs?: number, decodeTps?: number, 
+/**
+ * Tokens that fit into this conversation's window.
+ */
+window?: number, };
+
+export type Message = { id: string, role: Role, text: string, 
+/**
+ * What a reasoning model thought, folded by default.
+ */
+reasoning: string, createdAt: number, stats?: TurnStats, 
+/**
+ * How the answer ended; missing on a user's message and while it is being written.
+ */
+end?: ChatEnd, fault?: Fault, };
+
+export type ConversationSummary = { id: string, 
+/**
+ * Empty until the first message gives it one.
+ */
+title: string, createdAt: number, updatedAt: number, model?: string, 
+/**
+ * In the trash since; can be restored.
+ */
+deletedAt?: number, };
+
+export type Conversation = { messages: Array<Message>, 
+/**
+ * The turn that is running now, if any: its id is also the id of the answer it writes.
+ */
+running?: string, id: string, 
+/**
+ * Empty until the first message gives it one.
+ */
+title: string, createdAt: number, updatedAt: number, model?: string, 
+/**
+ * In the trash since; can be restored.
+ */
+deletedAt?: number, };
+
+export type StepName = "engine" | "model" | "start" | "proof";
+
+export type StepState = "waiting" | "running" | "done" | "failed" | "stopped";
+
+export type SetupStep = { name: StepName, state: StepState, 
+/**
+ * 0 to 1, where the step can tell.
+ */
+value?: number, };
+
+export type Setup = { model: string, quant: string, steps: Array<SetupStep>, running: boolean, done: boolean, 
+/**
+ * All bytes of engine and model together.
+ */
+doneBytes: number, totalBytes: number, secondsLeft?: number, fault?: Fault, };
+
+export type DeviceUse = { 
+/**
+ * Device id, or `memory` for RAM.
+ */
+id: string, name: string, totalBytes: number, 
+/**
+ * Our processes, llama-server included.
+ */
+appBytes: number, othersBytes: number, };
+
+export type Sample = { takenAt: number, 
+/**
+ * 0 to 100, of all cores together.
+ */
+cpuPercent: number, memory: DeviceUse, devices: Array<DeviceUse>, };
+
+export type Transferring = "running" | "checking" | "done" | "stopped" | "failed";
+
+export type Transfer = { id: string, 
+/**
+ * What is being fetched: a model id or an engine id.
+ */
+subject: string, state: Transferring, doneBytes: number, totalBytes: number, bytesPerS: number, fault?: Fault, };
+
+export type Status = { version: string, router: Router, setup?: Setup, sample?: Sample, transfers: Array<Transfer>, 
+/**
+ * Conversations with a turn running.
+ */
+running: Array<string>, 
+/**
+ * No model was ever set up here: the page shows the first start.
+ */
+firstStart: boolean, 
+/**
+ * The model that a new conversation uses.
+ */
+defaultModel?: string, };
+
+export type Settings = { 
+/**
+ * `system`, `light` or `dark`.
+ */
+theme?: string, 
+/**
+ * A language code of the language files, or `system`.
+ */
+language?: string, 
+/**
+ * `comfortable` or `compact`.
+ */
+density?: string, statusBar?: boolean, defaultModel?: string, 
+/**
+ * Offer the loopback endpoint to other apps.
+ */
+endpoint?: boolean, };
+
+export type Endpoint = { 
+/**
+ * Ends in `/v1`. Missing while nobody listens.
+ */
+url?: string, key: string, };
+
+export type Done = Record<symbol, never>;
+
+export type Started = { id: string, };
+
+export type Conversations = { conversations: Array<ConversationSummary>, };
+
+export type Removed = { freedBytes: number, };
+
+export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, user: Message, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
+
+export type ReadStatus = Record<symbol, never>;
+
+export type WatchStatus = { on: boolean, };
+
+export type ReadMachine = { 
+/**
+ * Probe again instead of giving the last answer.
+ */
+fresh: boolean, };
+
+export type MakePlan = { model: string, wishes: PlanWishes, };
+
+export type Recommend = Record<symbol, never>;
+
+export type StartSetup = { 
+/**
+ * Catalog or library id.
+ */
+model: string, quant: string, 
+/**
+ * The person accepted the licence that was shown.
+ */
+licenceAccepted: boolean, };
+
+export type StopSetup = Record<symbol, never>;
+
+export type ListModels = Record<symbol, never>;
+
+export type PullModel = { model: string, licenceAccepted: boolean, };
+
+export type StopPull = { id: string, };
+
+export type ImportModel = { path: string, };
+
+export type VerifyModel = { id: string, };
+
+export type RemoveModel = { id: string, };
+
+export type ListEngines = Record<symbol, never>;
+
+export type AddEngine = { path: string, };
+
+export type UseEngine = { id: string, };
+
+export type RemoveEngine = { id: string, };
+
+export type CheckEngine = { id: string, };
+
+export type InstallEngine = { flavour?: string, };
+
+export type ReadRouter = Record<symbol, never>;
+
+export type LoadModel = { model: string, wishes: PlanWishes, };
+
+export type UnloadModel = { model: string, };
+
+export type StopRouter = Record<symbol, never>;
+
+export type ListConversations = { trash: boolean, };
+
+export type OpenConversation = { id: string, };
+
+export type CreateConversation = { model?: string, };
+
+export type RenameConversation = { id: string, title: string, };
+
+export type DeleteConversation = { id: string, };
+
+export type RestoreConversation = { id: string, };
+
+export type StartTurn = { conversation: string, text: string, 
+/**
+ * Missing: the conversation's model, else the default model.
+ */
+model?: string, };
+
+export type StopTurn = { conversation: string, };
+
+export type ReadSettings = Record<symbol, never>;
+
+export type WriteSettings = { settings: Settings, };
+
+export type ReadEndpoint = Record<symbol, never>;
+
+/** Every call: what goes in and what comes back. */
+export interface Calls {
+  "status/read": { body: ReadStatus; reply: Status };
+  "status/watch": { body: WatchStatus; reply: Done };
+  "machine/read": { body: ReadMachine; reply: Machine };
+  "plan/make": { body: MakePlan; reply: Plan };
+  "plan/recommend": { body: Recommend; reply: Recommendation };
+  "setup/start": { body: StartSetup; reply: Setup };
+  "setup/stop": { body: StopSetup; reply: Done };
+  "models/list": { body: ListModels; reply: Library };
+  "models/pull": { body: PullModel; reply: Started };
+  "models/stopPull": { body: StopPull; reply: Done };
+  "models/import": { body: ImportModel; reply: LibraryModel };
+  "models/verify": { body: VerifyModel; reply: VerifyReply };
+  "models/remove": { body: RemoveModel; reply: Removed };
+  "engines/list": { body: ListEngines; reply: EngineList };
+  "engines/add": { body: AddEngine; reply: EngineList };
+  "engines/use": { body: UseEngine; reply: EngineList };
+  "engines/remove": { body: RemoveEngine; reply: EngineList };
+  "engines/check": { body: CheckEngine; reply: Check };
+  "engines/install": { body: InstallEngine; reply: Started };
+  "router/read": { body: ReadRouter; reply: Router };
+  "router/load": { body: LoadModel; reply: Router };
+  "router/unload": { body: UnloadModel; reply: Router };
+  "router/stop": { body: StopRouter; reply: Router };
+  "conversations/list": { body: ListConversations; reply: Conversations };
+  "conversations/open": { body: OpenConversation; reply: Conversation };
+  "conversations/create": { body: CreateConversation; reply: Conversation };
+  "conversations/rename": { body: RenameConversation; reply: Done };
+  "conversations/delete": { body: DeleteConversation; reply: Done };
+  "conversations/restore": { body: RestoreConversation; reply: Done };
+  "turn/start": { body: StartTurn; reply: Started };
+  "turn/stop": { body: StopTurn; reply: Done };
+  "settings/read": { body: ReadSettings; reply: Settings };
+  "settings/write": { body: WriteSettings; reply: Settings };
+  "endpoint/read": { body: ReadEndpoint; reply: Endpoint };
+}
