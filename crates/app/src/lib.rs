@@ -1,1 +1,18 @@
-//! Composition without a window: owners, use cases, the call table.
+//! Composition without a window: the owners of live state, the use cases, and the one table of calls.
+//!
+//! Hosts (the desktop shell, the loopback HTTP host, the terminal) start an [`App`], put calls in with
+//! [`App::call`] or [`App::ask`] and listen with [`App::hear`]; that is all they can do. This is the only
+//! place where wire types meet the domain: errors become faults in `faults`, values in `to_wire`.
+//!
+//! Never draws a window, never knows which host it serves, never builds a sentence for the screen.
+
+mod app;
+mod bus;
+mod calls;
+mod config;
+mod fault;
+mod table;
+
+pub use app::{App, RouterTarget};
+pub use bus::Hearing;
+pub use config::Config;

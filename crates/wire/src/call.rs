@@ -33,7 +33,10 @@ macro_rules! calls {
                 type Reply = $reply;
             }
         )*
-        /// Every call there is, in order of declaration.
+        /// The name of every call there is, in order of declaration.
+        pub const CALL_NAMES: &[&str] = &[$($name),*];
+
+        /// The same with the names of the types.
         #[must_use]
         pub fn call_list(config: &ts_rs::Config) -> Vec<CallInfo> {
             vec![$(CallInfo { name: $name, body: <$body as TS>::name(config), reply: <$reply as TS>::name(config) }),*]

@@ -30,8 +30,8 @@ pub use library::{
 };
 pub use machine::{Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Sourced};
 pub use plan::{
-    Alternative, DeviceMemory, FirstToken, MemoryNeed, OverheadPart, Pick, Plan, PlanMemory, PlanModel, PlanSettings, PlanSpeed,
-    PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,
+    Alternative, DeviceMemory, FirstToken, MemoryNeed, OverheadPart, Pick, Plan, PlanMemory, PlanModel,
+    PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,
 };
 pub use setup::{Setup, SetupStep, StepName, StepState};
 pub use status::{DeviceUse, Endpoint, Sample, Settings, Status, Transfer, Transferring};

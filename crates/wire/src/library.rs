@@ -102,8 +102,14 @@ pub enum VariantState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub enum PullLine {
-    Moved { done_bytes: u64, total_bytes: u64, bytes_per_s: u64 },
-    Done { model: LibraryModel },
+    Moved {
+        done_bytes: u64,
+        total_bytes: u64,
+        bytes_per_s: u64,
+    },
+    Done {
+        model: Box<LibraryModel>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -65,7 +65,11 @@ pub struct Memory {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub available_bytes: Option<u64>,
-    #[serde(default, rename = "bandwidthBytesPerS", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "bandwidthBytesPerS",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[ts(optional)]
     pub bandwidth_bytes_per_s: Option<Sourced>,
     #[serde(default)]
@@ -89,7 +93,11 @@ pub struct Device {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub free_bytes: Option<u64>,
-    #[serde(default, rename = "bandwidthBytesPerS", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "bandwidthBytesPerS",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[ts(optional)]
     pub bandwidth_bytes_per_s: Option<Sourced>,
     #[serde(default)]

@@ -1,0 +1,106 @@
+use std::error::Error;
+
+use plimsoll_wire::{Fault, FaultCode, Fix, Param};
+
+/// How a domain error looks from outside: a code with parameters. Here, in the crate that owns neither side,
+/// because neither the domain nor the wire may know the other.
+pub(crate) trait ToFault: Error {
+    fn code(&self) -> Told;
+
+    fn to_fault(&self) -> Fault
+    where
+        Self: Sized + 'static,
+    {
+        let told = self.code();
+        let mut fault = fault(told.code, told.params);
+        fault.trace = std::iter::successors(Some(self as &(dyn Error + 'static)), |&error| error.source())
+            .map(ToString::to_string)
+            .collect();
+        fault
+    }
+}
+
+/// A code and what its sentence needs.
+pub(crate) struct Told {
+    pub(crate) code: FaultCode,
+    pub(crate) params: Vec<(&'static str, Param)>,
+}
+
+pub(crate) fn told(code: FaultCode, params: impl IntoIterator<Item = (&'static str, Param)>) -> Told {
+    Told {
+        code,
+        params: params.into_iter().collect(),
+    }
+}
+
+/// A fault with the ways on that belong to its code.
+pub(crate) fn fault(code: FaultCode, params: impl IntoIterator<Item = (&'static str, Param)>) -> Fault {
+    Fault {
+        code,
+        params: params
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+        trace: Vec::new(),
+        fixes: fixes(code).to_vec(),
+    }
+}
+
+/// What a call's body fails with: `?` turns every domain error into a fault.
+#[derive(Debug)]
+pub(crate) struct Failed(Fault);
+
+impl<E: ToFault + 'static> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self(error.to_fault())
+    }
+}
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        Self(fault)
+    }
+}
+impl From<Failed> for Fault {
+    fn from(failed: Failed) -> Self {
+        failed.0
+    }
+}
+
+/// The ways on, best first. Every code has at least one: a fault without a way on is a dead end.
+fn fixes(code: FaultCode) -> &'static [Fix] {
+    match code {
+        FaultCode::BadRequest | FaultCode::UnknownCall | FaultCode::Internal => &[Fix::ReportBug],
+        FaultCode::NotAllowed | FaultCode::NotFound | FaultCode::Busy => &[Fix::Retry],
+        FaultCode::NotGguf | FaultCode::UnsafeName => &[Fix::ChooseOtherModel, Fix::ImportFile],
+        FaultCode::GgufCut | FaultCode::ModelFileMissing | FaultCode::HashMismatch => {
+            &[Fix::DownloadAgain, Fix::ImportFile]
+        }
+        FaultCode::GgufTooLarge | FaultCode::GgufBad => &[Fix::DownloadAgain, Fix::ChooseOtherModel],
+        FaultCode::UnknownModel => &[Fix::ChooseOtherModel, Fix::ImportFile],
+        FaultCode::UnknownArchitecture => &[Fix::ChooseOtherModel, Fix::UpdateApp],
+        FaultCode::MachineFileBad => &[Fix::Retry],
+        FaultCode::DoesNotFit | FaultCode::OutOfMemory => &[Fix::ChooseSmallerContext, Fix::ChooseOtherModel],
+        FaultCode::ContextTooLong => &[Fix::ChooseSmallerContext],
+        FaultCode::DiskFull | FaultCode::WriteFailed => &[Fix::FreeSpace, Fix::Retry],
+        FaultCode::ReadFailed => &[Fix::Retry],
+        FaultCode::HubUnreachable | FaultCode::TransferStalled => &[Fix::CheckConnection, Fix::Retry],
+        FaultCode::HubRefused | FaultCode::HubTooManyRequests => &[Fix::Retry],
+        FaultCode::HubNeedsToken => &[Fix::AcceptLicence, Fix::SetToken, Fix::ChooseOtherModel],
+        FaultCode::HubNotFound => &[Fix::ChooseOtherModel],
+        FaultCode::HubOffline => &[Fix::CheckConnection, Fix::ImportFile],
+        FaultCode::LicenceNotAccepted => &[Fix::AcceptLicence, Fix::ChooseOtherModel],
+        FaultCode::NoEngine | FaultCode::EngineUnknownAsset => &[Fix::ReinstallEngine, Fix::AddEngine],
+        FaultCode::EngineIncomplete | FaultCode::EngineCheckFailed | FaultCode::IllegalInstruction => {
+            &[Fix::ReinstallEngine, Fix::AddEngine]
+        }
+        FaultCode::PortTaken | FaultCode::RouterGone | FaultCode::RouterFailed => &[Fix::Retry],
+        FaultCode::LoadFailed | FaultCode::ModelCrashed => {
+            &[Fix::Retry, Fix::ChooseSmallerContext, Fix::ChooseOtherModel]
+        }
+        FaultCode::ContextExceeded => &[Fix::NewConversation],
+        FaultCode::RouteUnreachable | FaultCode::RouteRefused | FaultCode::RouteBroken => &[Fix::Retry],
+        FaultCode::NoVision => &[Fix::ChooseOtherModel],
+        FaultCode::StoreFailed => &[Fix::FreeSpace, Fix::ReportBug],
+        FaultCode::StoreTooNew => &[Fix::UpdateApp],
+    }
+}
