@@ -1,1 +1,17 @@
-//! Fake hub, fake provider, recorded machines, tiny models, strict watchers. Development only.
+//! Fakes and builders that the tests of every crate share. Development only.
+//!
+//! Each outside party has one fake, a real server on loopback, and the fake checks *us*: a request that the
+//! real one would refuse fails the test. Nothing here skips in silence: what a test needs and does not find
+//! is a failure that says how to get it. Never used outside tests, never reaches the network.
+#![expect(
+    clippy::expect_used,
+    reason = "this crate is test code: a broken expectation is a failed test"
+)]
+
+pub mod hub;
+pub mod real;
+mod tiny;
+mod watcher;
+
+pub use tiny::{GgufValue, TinyGguf};
+pub use watcher::StrictWatcher;

@@ -1,0 +1,180 @@
+//! A fake Hugging Face hub: two real servers on loopback, the hub itself and the CDN it redirects to.
+//!
+//! It answers like the real one (resolve with `X-Linked-*` and `X-Repo-Commit`, signed links that expire,
+//! repository info, trees, error codes), fails on demand, and complains about requests that the real one
+//! would refuse. A complaint that nobody took fails the test when the hub is dropped.
+
+mod answer;
+mod fault;
+mod repo;
+mod serve;
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub use fault::{At, Fault};
+pub use repo::FakeFile;
+use serve::Shared;
+
+/// One request, as the fake saw it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub at: At,
+    pub method: String,
+    pub path: String,
+    pub range: Option<String>,
+    pub if_range: Option<String>,
+    /// The request carried an `Authorization` header.
+    pub token: bool,
+}
+
+/// The running fake. It stops when dropped.
+#[derive(Debug)]
+pub struct FakeHub {
+    hub: SocketAddr,
+    cdn: SocketAddr,
+    shared: Arc<Shared>,
+    running: Mutex<CancellationToken>,
+}
+
+impl FakeHub {
+    /// Starts both servers on free loopback ports.
+    ///
+    /// # Panics
+    /// When no loopback port can be had.
+    pub async fn start() -> Self {
+        let hub = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
+        let cdn = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
+        let fake = Self {
+            hub: hub.local_addr().expect("a bound socket"),
+            cdn: cdn.local_addr().expect("a bound socket"),
+            shared: Arc::new(Shared::default()),
+            running: Mutex::new(CancellationToken::new()),
+        };
+        fake.run(hub, cdn);
+        fake
+    }
+
+    fn run(&self, hub: TcpListener, cdn: TcpListener) {
+        let stop = CancellationToken::new();
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = stop.clone();
+        self.shared.serve(hub, cdn, self.cdn, &stop);
+    }
+
+    /// What `HF_ENDPOINT` has to be.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.hub)
+    }
+
+    /// Adds a commit on top of what `main` of this repository holds and returns its id.
+    #[must_use = "the id is what the files are pinned by"]
+    pub fn commit(&self, repo: &str, files: &[(&str, FakeFile)]) -> String {
+        self.shared.repos().commit(repo, files)
+    }
+
+    /// The repository answers only requests with this token.
+    pub fn gate(&self, repo: &str, token: &str) {
+        self.shared.repos().gate(repo, token);
+    }
+
+    /// Hosts a file the way GitHub hosts release assets: the address redirects to the CDN, without an `ETag`
+    /// of its own.
+    #[must_use = "the address is the point"]
+    pub fn release(&self, path: &str, bytes: impl Into<Bytes>) -> String {
+        self.shared.repos().release(path, bytes.into());
+        format!("{}/releases/{path}", self.endpoint())
+    }
+
+    /// The next request at this place fails so; several calls queue up.
+    pub fn next(&self, at: At, fault: Fault) {
+        self.shared.faults().next(at, fault);
+    }
+
+    /// Every request at this place fails so, until [`Self::heal`].
+    pub fn always(&self, at: At, fault: Fault) {
+        self.shared.faults().always(at, fault);
+    }
+
+    /// No more faults.
+    pub fn heal(&self) {
+        self.shared.faults().clear();
+    }
+
+    /// Signed links given out so far are refused with 403 from now on.
+    pub fn expire_links(&self) {
+        self.shared.expire_links();
+    }
+
+    /// Bodies leave in pieces of this size with a pause after each; `None` for as fast as it goes.
+    pub fn pace(&self, pace: Option<(usize, Duration)>) {
+        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
+    }
+
+    /// Both ports refuse connections, and running answers break off.
+    pub fn down(&self) {
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .cancel();
+    }
+
+    /// Back on the same ports.
+    ///
+    /// # Panics
+    /// When somebody else took a port meanwhile.
+    pub async fn up(&self) {
+        let hub = TcpListener::bind(self.hub).await.expect("the same port");
+        let cdn = TcpListener::bind(self.cdn).await.expect("the same port");
+        self.run(hub, cdn);
+    }
+
+    /// Every request so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.shared
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The requests at one place.
+    pub fn seen_at(&self, at: At) -> Vec<Seen> {
+        self.seen().into_iter().filter(|seen| seen.at == at).collect()
+    }
+
+    /// Bytes of file content that left, over all answers.
+    pub fn sent(&self) -> u64 {
+        self.shared.sent.load(Ordering::Relaxed)
+    }
+
+    /// Takes what the fake did not like about our requests. What is left fails the test.
+    #[must_use = "complaints that are taken have to be looked at"]
+    pub fn complaints(&self) -> Vec<String> {
+        std::mem::take(
+            &mut self
+                .shared
+                .complaints
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}
+
+impl Drop for FakeHub {
+    fn drop(&mut self) {
+        self.down();
+        let complaints = self.complaints();
+        assert!(
+            complaints.is_empty() || std::thread::panicking(),
+            "a real hub would not have liked this:\n{}",
+            complaints.join("\n")
+        );
+    }
+}
