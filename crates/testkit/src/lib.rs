@@ -9,6 +9,7 @@
 )]
 
 pub mod hub;
+pub mod provider;
 pub mod real;
 mod tiny;
 mod watcher;
