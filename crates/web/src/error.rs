@@ -1,0 +1,60 @@
+use std::io;
+
+use http::StatusCode;
+use plimsoll_wire::FaultCode;
+
+/// Why the page or the front could not be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum WebError {
+    #[error("no free port at {port} or above, {tried} tried")]
+    Bind {
+        port: u16,
+        tried: u16,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the connection to the router could not be prepared")]
+    Client(#[source] reqwest::Error),
+}
+
+/// The HTTP status that says the same as a fault's code.
+pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
+    use FaultCode as F;
+    match code {
+        F::BadRequest
+        | F::UnsafeName
+        | F::NotGguf
+        | F::GgufCut
+        | F::GgufTooLarge
+        | F::GgufBad
+        | F::UnknownArchitecture
+        | F::MachineFileBad
+        | F::ContextTooLong
+        | F::ContextExceeded
+        | F::NoVision => StatusCode::BAD_REQUEST,
+        F::NotAllowed | F::HubNeedsToken | F::LicenceNotAccepted => StatusCode::FORBIDDEN,
+        F::UnknownCall | F::NotFound | F::UnknownModel | F::ModelFileMissing | F::HubNotFound => {
+            StatusCode::NOT_FOUND
+        }
+        F::Busy | F::DoesNotFit | F::NoEngine | F::EngineIncomplete | F::EngineCheckFailed => {
+            StatusCode::CONFLICT
+        }
+        F::EngineUnknownAsset | F::HashMismatch => StatusCode::UNPROCESSABLE_ENTITY,
+        F::HubTooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+        F::HubUnreachable | F::HubRefused | F::RouteRefused | F::RouteBroken => StatusCode::BAD_GATEWAY,
+        F::HubOffline
+        | F::PortTaken
+        | F::RouterFailed
+        | F::RouterGone
+        | F::LoadFailed
+        | F::OutOfMemory
+        | F::ModelCrashed
+        | F::IllegalInstruction
+        | F::RouteUnreachable => StatusCode::SERVICE_UNAVAILABLE,
+        F::TransferStalled => StatusCode::GATEWAY_TIMEOUT,
+        F::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
+        F::ReadFailed | F::WriteFailed | F::StoreFailed | F::StoreTooNew | F::Internal => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    }
+}
