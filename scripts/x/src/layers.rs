@@ -51,7 +51,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("axum", &["web", "testkit"]),
     ("clap", &["cli", "x"]),
     ("nvml-wrapper", &["hardware"]),
-    ("sysinfo", &["hardware"]),
+    ("sysinfo", &["os", "hardware"]),
     ("ts-rs", &["wire"]),
     ("rustix", &["os"]),
     ("libc", &["os", "scenarios"]),
