@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use ts_rs::TS;
 
 use crate::{
-    Check, Conversation, ConversationSummary, Endpoint, EngineList, Library, LibraryModel, Machine, Plan,
-    PlanWishes, Recommendation, Router, Settings, Setup, Status, VerifyReply,
+    Anchor, Check, Conversation, ConversationSummary, Endpoint, EngineList, Library, LibraryModel, Machine,
+    Plan, PlanWishes, Recommendation, Router, Settings, Setup, Status, VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -82,8 +82,25 @@ calls! {
         fresh: bool
     } -> Machine;
     /// A plan for a library or catalog id (`id[:quant]`) or a GGUF path, on this machine.
-    "plan/make" MakePlan { model: String, #[serde(default)] wishes: PlanWishes } -> Plan;
-    "plan/recommend" Recommend {} -> Recommendation;
+    "plan/make" MakePlan {
+        model: String,
+        #[serde(default)]
+        wishes: PlanWishes,
+        /// Another machine than this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        machine: Option<Machine>,
+        /// Measured runs of that machine; the speed is predicted from them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        anchors: Option<Vec<Anchor>>
+    } -> Plan;
+    "plan/recommend" Recommend {
+        /// Another machine than this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        machine: Option<Machine>
+    } -> Recommendation;
     "setup/start" StartSetup {
         /// Catalog or library id.
         model: String,

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::Fault;
+use crate::{Fault, Machine, Plan, Proof};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -95,4 +95,25 @@ pub struct TurnStats {
     /// Tokens that fit into this conversation's window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
+}
+
+/// What `plimsoll ask --check` saw: one real question, end to end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    pub machine: Machine,
+    pub plan: Plan,
+    pub question: String,
+    pub answer: String,
+    pub end: ChatEnd,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub stats: Option<TurnStats>,
+    /// Planned beside measured memory, with every part by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub proof: Option<Proof>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub fault: Option<Fault>,
 }

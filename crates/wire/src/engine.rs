@@ -141,3 +141,14 @@ pub struct ProofPart {
     #[ts(optional)]
     pub reported_bytes: Option<u64>,
 }
+
+/// What `plimsoll serve` prints in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Served {
+    /// Base URL for other apps: ends in `/v1`.
+    pub url: String,
+    pub key: String,
+    /// Of the router.
+    pub pid: u32,
+}

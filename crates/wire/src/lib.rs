@@ -19,9 +19,10 @@ mod status;
 mod typescript;
 
 pub use call::*;
-pub use chat::{ChatEnd, Conversation, ConversationSummary, Message, Role, TurnStats};
+pub use chat::{Answered, ChatEnd, Conversation, ConversationSummary, Message, Role, TurnStats};
 pub use engine::{
     Check, CheckStep, EngineBuild, EngineList, LoadStage, LoadedModel, ModelStatus, Proof, ProofPart, Router,
+    Served,
 };
 pub use event::Event;
 pub use fault::{Fault, FaultCode, Fix, Param, Params, Reason};
@@ -30,8 +31,8 @@ pub use library::{
 };
 pub use machine::{Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Sourced};
 pub use plan::{
-    Alternative, DeviceMemory, FirstToken, MemoryNeed, OverheadPart, Pick, Plan, PlanMemory, PlanModel,
-    PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,
+    Alternative, Anchor, DeviceMemory, FirstToken, MemoryNeed, OverheadPart, Pick, Plan, PlanMemory,
+    PlanModel, PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,
 };
 pub use setup::{Setup, SetupStep, StepName, StepState};
 pub use status::{DeviceUse, Endpoint, Sample, Settings, Status, Transfer, Transferring};

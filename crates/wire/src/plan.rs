@@ -38,6 +38,20 @@ pub struct PlanWishes {
     pub prompt_tokens: Option<u32>,
 }
 
+/// One measured run on the machine that is planned for: the file format of `--anchors` is a list of these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Anchor {
+    /// A GGUF path, or an id as `plan/make` takes it.
+    pub model: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub decode_tps: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub prefill_tps: Option<f64>,
+}
+
 /// Model + machine + wishes → settings, memory, speed, reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]

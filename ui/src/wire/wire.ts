@@ -64,6 +64,12 @@ kv?: string, batch?: number, ubatch?: number, cacheRamMib?: number,
  */
 outputs?: string, gpuLayers?: number, tensorSplit?: Array<number>, hostExperts?: number, projector?: string, draft?: string, promptTokens?: number, };
 
+export type Anchor = { 
+/**
+ * A GGUF path, or an id as `plan/make` takes it.
+ */
+model: string, decodeTps?: number, prefillTps?: number, };
+
 export type PlanModel = { 
 /**
  * Catalog id, or the path that was given.
@@ -282,6 +288,16 @@ export type Router = { "state": "off" } | { "state": "starting" } | { "state": "
  */
 owned: boolean, } | { "state": "waiting", crashes: number, fault: Fault, } | { "state": "failed", fault: Fault, };
 
+export type Served = { 
+/**
+ * Base URL for other apps: ends in `/v1`.
+ */
+url: string, key: string, 
+/**
+ * Of the router.
+ */
+pid: number, };
+
 export type Role = "user" | "assistant";
 
 export type ChatEnd = "complete" | "length" | "stopped" | "failed" | "interrupted";
@@ -333,6 +349,12 @@ title: string, createdAt: number, updatedAt: number, model?: string,
  * In the trash since; can be restored.
  */
 deletedAt?: number, };
+
+export type Answered = { machine: Machine, plan: Plan, question: string, answer: string, end: ChatEnd, stats?: TurnStats, 
+/**
+ * Planned beside measured memory, with every part by its name.
+ */
+proof?: Proof, fault?: Fault, };
 
 export type StepName = "engine" | "model" | "start" | "proof";
 
@@ -432,9 +454,21 @@ export type ReadMachine = {
  */
 fresh: boolean, };
 
-export type MakePlan = { model: string, wishes: PlanWishes, };
+export type MakePlan = { model: string, wishes: PlanWishes, 
+/**
+ * Another machine than this one.
+ */
+machine?: Machine, 
+/**
+ * Measured runs of that machine; the speed is predicted from them.
+ */
+anchors?: Array<Anchor>, };
 
-export type Recommend = Record<symbol, never>;
+export type Recommend = { 
+/**
+ * Another machine than this one.
+ */
+machine?: Machine, };
 
 export type StartSetup = { 
 /**
