@@ -1,0 +1,225 @@
+// Added time of our path against a direct request to the same llama-server, interleaved so that all three see the
+// same weather; cold start of the terminal program; first paint of the page. Run through scripts/bench.
+
+import { randomInt } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { performance } from "node:perf_hooks";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { openBrowser } from "../tests/support/browser.mjs";
+import { Place, needed, realEngine, realModel, until } from "../tests/support/place.mjs";
+
+const MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf";
+const PROMPT_WORDS = 620; // about one token each; checked below against what the server counted
+const UNCACHED_MIN = 500;
+const ANSWER_TOKENS = 16;
+
+const { values } = parseArgs({ options: { rounds: { type: "string", default: "12" } } });
+const rounds = Number(values.rounds);
+
+const median = (numbers) => {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+};
+const ms = (value) => `${value.toFixed(1)} ms`;
+
+const WORDS = "anchor beam cargo deck engine flag galley harbor island keel ladder mast north ocean port quay rope sail tide water".split(" ");
+/** A prompt that no cache has seen: it differs from its first words on. */
+function prompt() {
+  const words = Array.from({ length: PROMPT_WORDS }, () => WORDS[randomInt(WORDS.length)]);
+  return `${words.join(" ")}\nName one of these words.`;
+}
+
+/** One streamed chat request; times from sending. */
+async function chat(url, key, model, body) {
+  const began = performance.now();
+  const answer = await fetch(`${url}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model, stream: true, stream_options: { include_usage: true }, return_progress: true, max_tokens: ANSWER_TOKENS, ...body }),
+  });
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  let first;
+  let last;
+  let usage;
+  let rest = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of answer.body) {
+    const now = performance.now();
+    rest += decoder.decode(bytes, { stream: true });
+    const lines = rest.split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      if (!line.startsWith("data: {")) continue;
+      const chunk = JSON.parse(line.slice(6));
+      if (chunk.error) throw new Error(JSON.stringify(chunk.error));
+      if (chunk.choices?.[0]?.delta?.content) {
+        first ??= now;
+        last = now;
+      }
+      usage = chunk.usage ?? usage;
+    }
+  }
+  return { first: first - began, tail: performance.now() - last, uncached: usage.prompt_tokens - (usage.prompt_tokens_details?.cached_tokens ?? 0) };
+}
+
+/** The page's way: calls over HTTP, answers as events. */
+class PageClient {
+  static async open(link) {
+    const client = new PageClient();
+    client.base = new URL(link).origin;
+    const answer = await fetch(link, { redirect: "manual", headers: { accept: "text/html" } });
+    client.cookie = answer.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ");
+    const stream = await fetch(`${client.base}/events`, { headers: { cookie: client.cookie, accept: "text/event-stream" } });
+    client.hearers = new Set();
+    client.#read(stream.body);
+    return client;
+  }
+  async #read(body) {
+    let rest = "";
+    const decoder = new TextDecoder();
+    try {
+      for await (const bytes of body) {
+        const now = performance.now();
+        rest += decoder.decode(bytes, { stream: true });
+        const lines = rest.split("\n");
+        rest = lines.pop();
+        for (const line of lines) {
+          if (line.startsWith("data:")) for (const hear of this.hearers) hear(JSON.parse(line.slice(5)), now);
+        }
+      }
+    } catch {
+      // The server ended.
+    }
+  }
+  async call(name, body = {}) {
+    const answer = await fetch(`${this.base}/call/${name}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", cookie: this.cookie, origin: this.base },
+      body: JSON.stringify(body),
+    });
+    const value = await answer.json();
+    if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(value)}`);
+    return value;
+  }
+  async turn(conversation, text, model) {
+    let first;
+    let last;
+    const ended = new Promise((resolve) => {
+      const hear = (event, now) => {
+        if (event.conversation !== conversation) return;
+        if (event.type === "textAdded") {
+          first ??= now;
+          last = now;
+        }
+        if (event.type === "turnEnded") {
+          this.hearers.delete(hear);
+          resolve({ event, now });
+        }
+        // The app has no answer limit of its own; what matters here has been seen.
+        if (first !== undefined && now - first > 400) this.call("turn/stop", { conversation }).catch(() => {});
+      };
+      this.hearers.add(hear);
+    });
+    const began = performance.now();
+    await this.call("turn/start", { conversation, text, model });
+    const { event, now } = await ended;
+    if (event.end === "failed") throw new Error(JSON.stringify(event.fault));
+    return { first: first - began, tail: now - last, stats: event.stats, end: event.end };
+  }
+}
+
+const rows = [];
+const place = await Place.fresh("bench");
+try {
+  await place.plimsoll("engine", "add", realEngine());
+  await place.plimsoll("import", realModel(MODEL_FILE));
+  const library = JSON.parse(await place.plimsoll("models", "--json"));
+  const model = library.models[0].id;
+
+  const program = needed("PLIMSOLL_BIN");
+  const timed = async (...args) => {
+    const began = performance.now();
+    await place.plimsoll(...args);
+    return performance.now() - began;
+  };
+  for (const [what, args] of [["probe", ["probe", "--json"]], ["plan", ["plan", realModel(MODEL_FILE), "--json"]]]) {
+    const times = [];
+    for (let round = 0; round < 7; round++) times.push(await timed(...args));
+    rows.push([`plimsoll ${what}, wall time`, `${ms(median(times))} (first ${ms(times[0])})`]);
+  }
+
+  const web = place.start(program, ["web"]);
+  const link = await until(() => web.output.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=\S+/)?.[0], 30_000, "the page's address");
+  const page = await PageClient.open(link);
+  await page.call("router/load", { model, wishes: {} });
+  const endpoint = await until(async () => {
+    const reply = await page.call("endpoint/read");
+    return reply.url && reply;
+  }, 30_000, "the endpoint");
+  const router = JSON.parse(await readFile(join(place.home, "run", "router.json"), "utf8"));
+  const direct = { url: `${router.url}/v1`, key: router.key };
+
+  const ways = { direct: [], front: [], app: [] };
+  const uncached = [];
+  for (let round = -1; round < rounds; round++) {
+    // The order turns, so that none always comes after the same neighbour.
+    const order = ["direct", "front", "app"];
+    for (let turn = 0; turn < (round + 1) % 3; turn++) order.push(order.shift());
+    for (const way of order) {
+      const text = prompt();
+      const messages = [{ role: "user", content: text }];
+      let took;
+      if (way === "app") {
+        const conversation = (await page.call("conversations/create", { model })).id;
+        took = await page.turn(conversation, text, model);
+        took.uncached = took.stats?.promptTokens === undefined ? undefined : took.stats.promptTokens - (took.stats.cachedTokens ?? 0);
+        await page.call("turn/stop", { conversation }).catch(() => {});
+      } else {
+        const { url, key } = way === "direct" ? direct : endpoint;
+        took = await chat(url, key, model, { messages });
+      }
+      if (took.uncached !== undefined) uncached.push(took.uncached);
+      if (round >= 0) ways[way].push(took); // the first round warms everything up
+    }
+  }
+  if (Math.min(...uncached) < UNCACHED_MIN) throw new Error(`a prompt had only ${Math.min(...uncached)} uncached tokens`);
+  const base = median(ways.direct.map((took) => took.first));
+  rows.push(["uncached prompt tokens", `${Math.min(...uncached)} to ${Math.max(...uncached)}`]);
+  rows.push(["direct: first token", ms(base)]);
+  for (const [way, name] of [["front", "our front (other programs)"], ["app", "the app's own turn (page over HTTP)"]]) {
+    const first = median(ways[way].map((took) => took.first));
+    const tail = median(ways[way].map((took) => took.tail)) - median(ways.direct.map((took) => took.tail));
+    rows.push([`${name}: first token`, `${ms(first)}, ${(first / base).toFixed(4)} of direct, ${(first - base).toFixed(1)} ms added`]);
+    rows.push([`${name}: after the last word`, `${tail.toFixed(1)} ms added`]);
+  }
+
+  const browser = await openBrowser();
+  const paints = [];
+  const address = new URL(link).origin;
+  for (let round = 0; round < 7; round++) {
+    const context = await browser.newContext();
+    const [name, value] = page.cookie.split("=");
+    await context.addCookies([{ name, value, url: address }]);
+    const tab = await context.newPage();
+    await tab.goto(address);
+    const paint = await until(
+      () => tab.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime),
+      20_000,
+      "the first paint",
+    );
+    paints.push(paint);
+    await context.close();
+  }
+  await browser.close();
+  rows.push(["page: first contentful paint", `${ms(median(paints))} (first ${ms(paints[0])})`]);
+} finally {
+  await place.leave();
+}
+
+const width = Math.max(...rows.map(([name]) => name.length));
+console.log(`\nmedians of ${rounds} interleaved rounds, ${MODEL_FILE}, ${availableParallelism()} logical cores`);
+for (const [name, value] of rows) console.log(`${name.padEnd(width)}  ${value}`);
