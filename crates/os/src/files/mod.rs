@@ -14,6 +14,6 @@ pub use error::{Action, FileError};
 pub use lock::Lock;
 pub use part::PartFile;
 pub use place::{
-    Placed, create_dir, create_private_dir, free_space, link_or_copy, publish, read_up_to, remove_file,
-    remove_tree, replace, replace_private, symlink,
+    Placed, Run, create_dir, create_private_dir, free_space, link_or_copy, publish, publish_folder,
+    read_up_to, remove_file, remove_tree, replace, replace_private, symlink, write_new,
 };

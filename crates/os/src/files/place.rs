@@ -107,6 +107,51 @@ pub fn symlink(target: &Path, at: &Path) -> Result<(), FileError> {
     beside.become_(at)
 }
 
+/// A file that was not there before, filled from `from` and synced: what an archive holds. More than `limit`
+/// is an error, and so is a file that exists. Returns how much was written.
+pub fn write_new(path: &Path, from: &mut dyn Read, limit: Bytes, run: Run) -> Result<Bytes, FileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(if run == Run::Yes { 0o755 } else { 0o644 });
+    }
+    #[cfg(not(unix))]
+    let _ = run;
+    let mut file = options.open(path).map_err(on(Action::Open, path))?;
+    let copied = io::copy(&mut from.take(limit.0.saturating_add(1)), &mut file);
+    let copied = Bytes(copied.map_err(on(Action::Write, path))?);
+    if copied > limit {
+        return Err(FileError::TooLarge {
+            path: path.to_owned(),
+            limit,
+        });
+    }
+    file.sync_all().map_err(on(Action::Sync, path))?;
+    Ok(copied)
+}
+
+/// Whether a file may be run as a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    Yes,
+    No,
+}
+
+/// Moves a finished folder to its final name on the same volume, where nothing may be yet.
+pub fn publish_folder(part: &Path, to: &Path) -> Result<(), FileError> {
+    if to.exists() {
+        return Err(FileError::new(
+            Action::Rename,
+            to,
+            io::ErrorKind::AlreadyExists.into(),
+        ));
+    }
+    sync_folder_of(&part.join("."))?;
+    rename(part, to)
+}
+
 /// Moves a finished part file to its final name on the same volume: synced before, folder synced after.
 pub fn publish(part: &Path, to: &Path) -> Result<(), FileError> {
     let file = OpenOptions::new()

@@ -14,6 +14,18 @@ pub(super) fn executable(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
+pub(super) fn arguments(pid: u32) -> Vec<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = words.strip_suffix(b"\0").unwrap_or(&words);
+    if words.is_empty() {
+        return Vec::new();
+    }
+    words
+        .split(|&byte| byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
 pub(super) fn resident(pid: u32) -> Option<Resident> {
     parse_status(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
 }

@@ -78,6 +78,30 @@ pub fn resident_bytes(pid: u32) -> Option<Bytes> {
     resident(pid).map(|memory| memory.resident)
 }
 
+/// The words it was started with, its own name first; empty where the system does not tell.
+#[must_use]
+pub fn arguments(pid: u32) -> Vec<String> {
+    system::arguments(pid)
+}
+
+/// Asks a process that is not our child to end, if it is still that very one. Says whether it was asked;
+/// only Unix can ask.
+#[must_use]
+pub fn ask_to_end(identity: &Identity) -> bool {
+    is_alive(identity) && signal_to_end(identity.pid)
+}
+
+#[cfg(unix)]
+fn signal_to_end(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM).is_ok())
+}
+
+#[cfg(not(unix))]
+fn signal_to_end(_: u32) -> bool {
+    false
+}
+
 /// Its living children.
 #[must_use]
 pub fn children(pid: u32) -> Vec<u32> {

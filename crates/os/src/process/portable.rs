@@ -32,6 +32,15 @@ pub(super) fn executable(pid: u32) -> Option<PathBuf> {
     one(pid, what, |process| process.exe().map(ToOwned::to_owned))
 }
 
+pub(super) fn arguments(pid: u32) -> Vec<String> {
+    let what = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always);
+    let words = one(pid, what, |process| Some(process.cmd().to_vec())).unwrap_or_default();
+    words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 pub(super) fn resident(pid: u32) -> Option<Resident> {
     one(pid, ProcessRefreshKind::nothing().with_memory(), |process| {
         Some(Resident {
@@ -61,6 +70,8 @@ mod tests {
     fn agrees_with_proc_about_ourselves() {
         let us = std::process::id();
         assert_eq!(executable(us), linux::executable(us));
+        assert_eq!(arguments(us), linux::arguments(us));
+        assert!(!arguments(us).is_empty());
         assert!(start_time(us).is_some());
         let (here, there) = (
             resident(us).unwrap().resident,

@@ -135,6 +135,22 @@ async fn what_a_child_leaves_behind_ends_with_it() {
     assert!(gone(text.parse().unwrap()).await);
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_process_is_asked_to_end_only_under_its_right_identity() {
+    let child = shell("exec sleep 60").spawn().unwrap();
+    let right = process::identity(child.pid()).unwrap();
+    let wrong = process::Identity {
+        start_time: right.start_time + 1,
+        ..right
+    };
+    assert!(!process::ask_to_end(&wrong));
+    assert!(child.exit().is_none());
+    assert!(process::ask_to_end(&right));
+    assert_eq!(child.wait().await.signal, Some(15));
+    assert!(!process::ask_to_end(&right), "it is gone");
+}
+
 #[tokio::test]
 async fn what_cannot_be_started_says_why() {
     let folder = tempfile::tempdir().unwrap();

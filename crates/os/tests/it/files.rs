@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use plimsoll_os::files::{self, AppendLog, FileError, Lock, PartFile, Placed};
+use plimsoll_os::files::{self, AppendLog, FileError, Lock, PartFile, Placed, Run};
 use plimsoll_units::Bytes;
 
 fn folder() -> tempfile::TempDir {
@@ -164,6 +164,34 @@ fn removing_twice_is_no_error_and_links_are_not_followed() {
         files::remove_file(&tree.join("no")).unwrap();
     }
     assert_eq!(names(&outside), ["kept"]);
+}
+
+#[test]
+fn what_an_archive_holds_is_new_limited_and_published_as_a_whole_folder() {
+    let folder = folder();
+    let (part, done) = (folder.path().join("part"), folder.path().join("done"));
+    files::create_dir(&part).unwrap();
+    let tool = part.join("tool");
+    let written = files::write_new(&tool, &mut &b"run me"[..], Bytes(6), Run::Yes).unwrap();
+    assert_eq!(written, Bytes(6));
+    assert!(files::write_new(&tool, &mut &b"again"[..], Bytes(6), Run::No).is_err());
+    let large = files::write_new(&part.join("large"), &mut &b"too much"[..], Bytes(6), Run::No);
+    assert!(matches!(large, Err(FileError::TooLarge { .. })), "{large:?}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(
+            std::fs::metadata(&tool).unwrap().permissions().mode() & 0o111,
+            0o111
+        );
+    }
+    files::publish_folder(&part, &done).unwrap();
+    assert_eq!(text(&done.join("tool")), "run me");
+    files::create_dir(&part).unwrap();
+    assert!(
+        files::publish_folder(&part, &done).is_err(),
+        "what is there is not replaced"
+    );
 }
 
 #[test]
