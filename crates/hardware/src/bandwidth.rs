@@ -1,0 +1,132 @@
+//! How fast this machine's processors read its RAM together: what decides the speed of a model on the host.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_units::{Bytes, BytesPerSecond};
+
+/// Larger than the caches of most machines; on one with more cache than this the figure is too good.
+const BUFFER: Bytes = Bytes::mib(512);
+const BUFFER_PER_THREAD_MIN: Bytes = Bytes::mib(4);
+const THREADS_MAX: usize = 256;
+const FILLING: Duration = Duration::from_millis(120);
+const READING: Duration = Duration::from_millis(150);
+const STEP: usize = 1 << 20;
+
+/// A measured reading speed and how it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostBandwidth {
+    pub read: BytesPerSecond,
+    pub threads: u32,
+    /// What was read over and over.
+    pub buffer: Bytes,
+}
+
+/// Reads a buffer with all processors for about 0.3 s. Blocks its thread and keeps every processor busy, so it
+/// is for a quiet moment and its result for keeping. `None` when no memory could be had or nothing was read.
+#[must_use]
+pub fn measure_host_bandwidth() -> Option<HostBandwidth> {
+    let threads = thread::available_parallelism()
+        .map_or(1, std::num::NonZero::get)
+        .min(THREADS_MAX);
+    let available = crate::judge::judge_memory(&crate::facts::record_memory(), &mut Vec::new()).available;
+    // A quarter of what is free: measuring must not push anybody out.
+    let room = BUFFER.min(Bytes(available.0 / 4));
+    let per_thread = Bytes(room.0 / threads as u64).max(BUFFER_PER_THREAD_MIN);
+    if per_thread.times(threads as u64) > available {
+        return None;
+    }
+    let words = usize::try_from(per_thread.0 / 8).ok()?;
+
+    let start = Barrier::new(threads);
+    let parts: Vec<(f64, usize)> = thread::scope(|scope| {
+        let readers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| read_alone(words, &start)))
+            .collect();
+        readers
+            .into_iter()
+            .filter_map(|reader| reader.join().ok())
+            .collect()
+    });
+    let rate: f64 = parts.iter().map(|(rate, _)| rate).sum();
+    let buffer = Bytes(parts.iter().map(|(_, words)| *words as u64 * 8).sum());
+    if !rate.is_finite() || rate < 1.0 {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be positive; it saturates"
+    )]
+    let read = BytesPerSecond(rate as u64);
+    Some(HostBandwidth {
+        read,
+        threads: u32::try_from(threads).unwrap_or(u32::MAX),
+        buffer,
+    })
+}
+
+/// Bytes per second of one thread, and how many words it had time to fill.
+fn read_alone(words: usize, start: &Barrier) -> (f64, usize) {
+    // Filled by the thread that reads it, so that it lies in that processor's own memory.
+    let filling = Instant::now();
+    let mut buffer: Vec<u64> = Vec::new();
+    let reserved = buffer.try_reserve_exact(words).is_ok();
+    while reserved && buffer.len() < words && filling.elapsed() < FILLING {
+        let filled = buffer.len();
+        buffer.resize((filled + STEP / 8).min(words), 1);
+    }
+    start.wait();
+    let reading = Instant::now();
+    let mut read: u64 = 0;
+    'all: while !buffer.is_empty() {
+        for step in buffer.chunks(STEP / 8) {
+            black_box(sum(step));
+            read += step.len() as u64 * 8;
+            if reading.elapsed() >= READING {
+                break 'all;
+            }
+        }
+    }
+    (
+        Bytes(read).as_f64() / reading.elapsed().as_secs_f64(),
+        buffer.len(),
+    )
+}
+
+/// Eight sums side by side, so that the adding never waits and only the memory does.
+fn sum(words: &[u64]) -> u64 {
+    let mut sums = [0_u64; 8];
+    let (eights, rest) = words.as_chunks::<8>();
+    for eight in eights {
+        for (sum, word) in sums.iter_mut().zip(eight) {
+            *sum = sum.wrapping_add(*word);
+        }
+    }
+    sums.into_iter()
+        .chain(rest.iter().copied())
+        .fold(0, u64::wrapping_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read() {
+        assert_eq!(sum(&[1; 1003]), 1003);
+    }
+
+    #[test]
+    fn a_machine_reads_faster_than_a_disk_and_not_faster_than_light() {
+        let measured = measure_host_bandwidth().unwrap();
+        assert!(measured.read > BytesPerSecond(100_000_000), "{measured:?}");
+        assert!(measured.read < BytesPerSecond::gb(20_000), "{measured:?}");
+        assert!(
+            measured.buffer > Bytes::ZERO && measured.threads > 0,
+            "{measured:?}"
+        );
+    }
+}

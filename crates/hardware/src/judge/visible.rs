@@ -1,0 +1,128 @@
+//! The variables with which people hide devices from an engine.
+
+use crate::facts::{Facts, NvmlDevice};
+use crate::machine::{Backend, Device, DeviceKind};
+use crate::note::Note;
+
+use super::host::short;
+
+const CUDA: &str = "CUDA_VISIBLE_DEVICES";
+
+/// An NVIDIA card, and when it is cut, its slices with their names.
+pub(super) struct Candidate<'a> {
+    pub(super) device: Device,
+    pub(super) card: &'a NvmlDevice,
+    pub(super) slices: Vec<(String, Device)>,
+}
+
+/// What CUDA shows of these cards, in its order. It reads the list up to the first entry that names nothing.
+pub(super) fn to_cuda(facts: &Facts, mut cards: Vec<Candidate<'_>>, notes: &mut Vec<Note>) -> Vec<Device> {
+    let Some(value) = facts.variables.get(CUDA) else {
+        return cards.into_iter().map(|card| card.device).collect();
+    };
+    let numbers = value.split(',').any(|entry| entry.trim().parse::<u32>().is_ok());
+    let by_bus = facts
+        .variables
+        .get("CUDA_DEVICE_ORDER")
+        .is_some_and(|order| order.trim() == "PCI_BUS_ID");
+    let mixed = cards
+        .windows(2)
+        .any(|pair| pair[0].card.name != pair[1].card.name);
+    if numbers && mixed && !by_bus {
+        cards.sort_by_key(|card| {
+            std::cmp::Reverse((card.card.compute, card.device.bandwidth.as_ref().map(|b| b.value)))
+        });
+        notes.push(Note::VisibleOrderGuessed {
+            variable: CUDA.to_owned(),
+        });
+    }
+    let mut shown: Vec<Device> = Vec::new();
+    for entry in value.split(',').map(str::trim) {
+        let Some(device) = named(entry, &cards) else { break };
+        if !shown.iter().any(|other| other.id == device.id) {
+            shown.push(device);
+        }
+    }
+    for card in &cards {
+        // A card is shown when itself or one of its slices is.
+        let prefix = format!("{}/", card.device.id.split('/').next().unwrap_or_default());
+        if !shown
+            .iter()
+            .any(|device| device.id == card.device.id || device.id.starts_with(&prefix))
+        {
+            notes.push(hidden(&card.device.name, CUDA, value));
+        }
+    }
+    if shown.is_empty() && !cards.is_empty() {
+        notes.push(Note::VariableHidesAll {
+            variable: CUDA.to_owned(),
+            value: short(value),
+        });
+    }
+    shown
+}
+
+fn named(entry: &str, cards: &[Candidate<'_>]) -> Option<Device> {
+    if let Ok(number) = entry.parse::<usize>() {
+        return cards.get(number).map(|card| card.device.clone());
+    }
+    if entry.starts_with("MIG-") {
+        let mut slices = cards.iter().flat_map(|card| &card.slices);
+        return slices
+            .find(|(uuid, _)| uuid.starts_with(entry))
+            .map(|(_, device)| device.clone());
+    }
+    // A name may be shortened as long as it is clear.
+    let mut matching = cards
+        .iter()
+        .filter(|card| entry.starts_with("GPU-") && card.card.uuid.starts_with(entry));
+    let first = matching.next()?;
+    matching.next().is_none().then(|| first.device.clone())
+}
+
+/// The variables of the other backends take that backend from a device; a device without any is gone.
+pub(super) fn hide(facts: &Facts, devices: &mut Vec<Device>, notes: &mut Vec<Note>) {
+    for variable in ["ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"] {
+        without(facts, variable, Backend::Rocm, devices, notes);
+    }
+    without(facts, "GGML_VK_VISIBLE_DEVICES", Backend::Vulkan, devices, notes);
+    devices.retain(|device| !device.backends.is_empty());
+}
+
+/// Numbers count the devices of that backend: cards first, in the order of the bus. That is a guess, and said,
+/// where there is more than one.
+fn without(facts: &Facts, variable: &str, backend: Backend, devices: &mut [Device], notes: &mut Vec<Note>) {
+    let Some(value) = facts.variables.get(variable) else {
+        return;
+    };
+    let entries: Vec<&str> = value.split(',').map(str::trim).collect();
+    if entries.iter().any(|entry| entry.starts_with("GPU-")) {
+        // Serial numbers are not in the record, so nothing can be said about these.
+        return;
+    }
+    let rank = |kind: DeviceKind| u8::from(kind != DeviceKind::Discrete);
+    let mut order: Vec<usize> = (0..devices.len())
+        .filter(|&at| devices[at].backends.contains(&backend))
+        .collect();
+    order.sort_by_key(|&at| rank(devices[at].kind));
+    if order.len() > 1 {
+        notes.push(Note::VisibleOrderGuessed {
+            variable: variable.to_owned(),
+        });
+    }
+    for (number, &at) in order.iter().enumerate() {
+        if !entries.iter().any(|entry| entry.parse() == Ok(number)) {
+            let device = &mut devices[at];
+            device.backends.retain(|&other| other != backend);
+            notes.push(hidden(&device.name, variable, value));
+        }
+    }
+}
+
+fn hidden(name: &str, variable: &str, value: &str) -> Note {
+    Note::HiddenByVariable {
+        name: name.to_owned(),
+        variable: variable.to_owned(),
+        value: short(value),
+    }
+}

@@ -1,0 +1,318 @@
+//! The memory of devices while they work: NVIDIA's by NVML, AMD's by the files of its driver.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use plimsoll_os::files;
+use plimsoll_units::Bytes;
+
+use crate::facts::open_nvml;
+use crate::judge::{nvidia_id, size};
+use crate::machine::{Backend, Device, DeviceKind, Machine};
+
+use super::{DeviceUse, split};
+
+/// An older answer of the driver is no reading any more.
+const ANSWER_AGE_MAX: Duration = Duration::from_secs(10);
+/// How long a look waits for the driver; usually it answers in a millisecond.
+const PATIENCE: Duration = Duration::from_millis(50);
+const FILE_MAX: Bytes = Bytes::kib(16);
+const OPEN_FILES_MAX: usize = 4096;
+
+pub(super) struct Graphics {
+    amd: Vec<Device>,
+    nvidia: Vec<Device>,
+    asker: Option<Asker>,
+}
+
+impl Graphics {
+    pub(super) fn of(machine: &Machine) -> Self {
+        let made_by = |vendor: &'static str| {
+            machine
+                .devices
+                .iter()
+                .filter(move |device| device.vendor == vendor)
+                .cloned()
+        };
+        // A slice answers with its card's numbers, and unified memory is in the RAM's row.
+        let nvidia = made_by("NVIDIA")
+            .filter(|device| device.kind == DeviceKind::Discrete && device.backends.contains(&Backend::Cuda))
+            .filter(|device| !device.id.contains('/'))
+            .collect();
+        Self {
+            amd: made_by("AMD").collect(),
+            nvidia,
+            asker: None,
+        }
+    }
+
+    pub(super) fn look(&mut self, ours: &[u32]) -> Vec<DeviceUse> {
+        let mut devices: Vec<DeviceUse> = self
+            .amd
+            .iter()
+            .filter_map(|device| amd(Path::new("/"), device, ours))
+            .collect();
+        if !self.nvidia.is_empty() {
+            let said = self.asker.get_or_insert_with(Asker::start).ask();
+            for device in &self.nvidia {
+                let Some(card) = said.iter().find(|card| card.id == device.id) else {
+                    continue;
+                };
+                let app = card.by_process.as_ref().map(|list| {
+                    list.iter()
+                        .filter(|(pid, _)| ours.contains(pid))
+                        .map(|(_, bytes)| *bytes)
+                        .sum()
+                });
+                devices.push(device_use(device, card.used, app));
+            }
+        }
+        devices
+    }
+}
+
+fn device_use(device: &Device, used: Bytes, app: Option<Bytes>) -> DeviceUse {
+    DeviceUse {
+        id: device.id.clone(),
+        name: device.name.clone(),
+        memory: split::of_device(device.total, used, app),
+        app_known: app.is_some(),
+    }
+}
+
+/// `root` is `/` except in tests.
+fn amd(root: &Path, device: &Device, ours: &[u32]) -> Option<DeviceUse> {
+    let address = device.id.strip_prefix("pci-")?;
+    let folder = root.join("sys/bus/pci/devices").join(address);
+    if is_asleep(&folder) {
+        return Some(device_use(device, Bytes::ZERO, Some(Bytes::ZERO)));
+    }
+    let read = |name: &str| {
+        let text = text(&folder.join(name))?;
+        size(&text, name, &mut Vec::new())
+    };
+    let own = read("mem_info_vram_used")?;
+    // What a device borrows counts where the plan counts it: on one whose total includes it.
+    let borrows = device.dedicated.is_some_and(|own| own < device.total);
+    let used = if borrows {
+        own.plus(read("mem_info_gtt_used").unwrap_or_default())
+    } else {
+        own
+    };
+    let app = ours.iter().map(|&pid| held_by(root, pid, address, borrows)).sum();
+    Some(device_use(device, used, Some(app)))
+}
+
+fn is_asleep(folder: &Path) -> bool {
+    text(&folder.join("power/runtime_status")).is_some_and(|status| status.trim() == "suspended")
+}
+
+fn text(path: &Path) -> Option<String> {
+    String::from_utf8(files::read_up_to(path, FILE_MAX).ok()?).ok()
+}
+
+/// The kernel lists, for every open file of a graphics driver, what was allocated through it. A file that was
+/// duplicated is listed twice under one client number.
+fn held_by(root: &Path, pid: u32, address: &str, borrows: bool) -> Bytes {
+    let folder: PathBuf = root.join("proc").join(pid.to_string()).join("fdinfo");
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Bytes::ZERO;
+    };
+    let mut clients: Vec<String> = Vec::new();
+    let mut held = Bytes::ZERO;
+    for entry in entries.flatten().take(OPEN_FILES_MAX) {
+        let Some(text) = text(&entry.path()) else { continue };
+        let field = |name: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+                .map(str::trim)
+        };
+        if field("drm-pdev") != Some(address) {
+            continue;
+        }
+        let client = field("drm-client-id").unwrap_or_default().to_owned();
+        if clients.contains(&client) {
+            continue;
+        }
+        clients.push(client);
+        let bytes = |name: &str| {
+            field(name)
+                .and_then(|value| size(value, name, &mut Vec::new()))
+                .unwrap_or_default()
+        };
+        held = held.plus(bytes("drm-memory-vram"));
+        if borrows {
+            held = held.plus(bytes("drm-memory-gtt"));
+        }
+    }
+    held
+}
+
+#[derive(Debug, Clone)]
+struct CardUse {
+    id: String,
+    used: Bytes,
+    by_process: Option<Vec<(u32, Bytes)>>,
+}
+
+/// NVML on a thread of its own, since its calls can hang. A hang stops these readings and nothing else: no
+/// second question is asked before the first is answered.
+struct Asker {
+    ask: SyncSender<()>,
+    answers: Receiver<Vec<CardUse>>,
+    last: Option<(Instant, Vec<CardUse>)>,
+}
+
+impl Asker {
+    fn start() -> Self {
+        let (ask, asked) = sync_channel::<()>(1);
+        let (answer, answers) = sync_channel(1);
+        let body = move || {
+            let Ok(library) = open_nvml() else { return };
+            while asked.recv().is_ok() {
+                if answer.send(cards(&library)).is_err() {
+                    return;
+                }
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("plimsoll-nvml".into()).spawn(body) {
+            tracing::warn!(%error, "no thread for reading NVIDIA cards");
+        }
+        Self {
+            ask,
+            answers,
+            last: None,
+        }
+    }
+
+    fn ask(&mut self) -> &[CardUse] {
+        // Full when the last question is still open; then its answer will do.
+        let _ = self.ask.try_send(());
+        if let Ok(said) = self.answers.recv_timeout(PATIENCE) {
+            self.last = Some((Instant::now(), said));
+        }
+        match &self.last {
+            Some((at, said)) if at.elapsed() < ANSWER_AGE_MAX => said,
+            Some(_) | None => &[],
+        }
+    }
+}
+
+fn cards(library: &nvml_wrapper::Nvml) -> Vec<CardUse> {
+    let count = library.device_count().unwrap_or(0);
+    (0..count)
+        .filter_map(|index| {
+            let card = library.device_by_index(index).ok()?;
+            let said = crate::facts::identity_of(index, &card);
+            let id = nvidia_id(&said);
+            // Asking a sleeping laptop card for its memory wakes it, and the battery pays.
+            let folder = Path::new("/sys/bus/pci/devices").join(&said.pci);
+            if is_asleep(&folder) {
+                return Some(CardUse {
+                    id,
+                    used: Bytes::ZERO,
+                    by_process: Some(Vec::new()),
+                });
+            }
+            let used = Bytes(card.memory_info().ok()?.used);
+            Some(CardUse {
+                id,
+                used,
+                by_process: by_process(&card),
+            })
+        })
+        .collect()
+}
+
+/// `None` where the driver does not tell, as on Windows.
+fn by_process(card: &nvml_wrapper::Device<'_>) -> Option<Vec<(u32, Bytes)>> {
+    let mut list = card.running_compute_processes().ok()?;
+    // Vulkan programs are listed as graphics.
+    list.extend(card.running_graphics_processes().unwrap_or_default());
+    let mut found: Vec<(u32, Bytes)> = Vec::new();
+    for process in list {
+        let UsedGpuMemory::Used(bytes) = process.used_gpu_memory else {
+            return None;
+        };
+        if !found.iter().any(|(pid, _)| *pid == process.pid) {
+            found.push((process.pid, Bytes(bytes)));
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(list: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, content) in list {
+            let path = root.path().join(path);
+            files::create_dir(path.parent().unwrap()).unwrap();
+            files::replace(&path, content.as_bytes()).unwrap();
+        }
+        root
+    }
+
+    fn radeon(dedicated: Option<Bytes>) -> Device {
+        Device {
+            id: "pci-0000:03:00.0".into(),
+            name: "Radeon".into(),
+            vendor: "AMD".into(),
+            kind: if dedicated.is_some() {
+                DeviceKind::Unified
+            } else {
+                DeviceKind::Discrete
+            },
+            backends: vec![Backend::Vulkan],
+            total: Bytes::gib(24),
+            free: Bytes::gib(24),
+            dedicated,
+            bandwidth: None,
+            source: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_card_is_split_by_process() {
+        let client = "drm-driver:\tamdgpu\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t7\ndrm-memory-vram:\t1048576 KiB\ndrm-memory-gtt:\t2048 KiB\n";
+        let other_card = client.replace("03:00", "0a:00").replace("id:\t7", "id:\t8");
+        let root = tree(&[
+            (
+                "sys/bus/pci/devices/0000:03:00.0/mem_info_vram_used",
+                "3221225472\n",
+            ),
+            ("sys/bus/pci/devices/0000:03:00.0/mem_info_gtt_used", "4194304\n"),
+            ("proc/77/fdinfo/4", client),
+            ("proc/77/fdinfo/5", client),
+            ("proc/77/fdinfo/6", &other_card),
+            ("proc/77/fdinfo/7", "pos:\t0\n"),
+        ]);
+        let card = amd(root.path(), &radeon(None), &[77, 78]).unwrap();
+        let memory = card.memory;
+        assert_eq!(
+            (memory.app, memory.others, memory.free),
+            (Bytes::gib(1), Bytes::gib(2), Bytes::gib(21))
+        );
+        let inside = amd(root.path(), &radeon(Some(Bytes::mib(512))), &[77]).unwrap();
+        assert_eq!(
+            inside.memory.app,
+            Bytes::gib(1).plus(Bytes::mib(2)),
+            "what it borrows counts there"
+        );
+    }
+
+    #[test]
+    fn a_sleeping_card_is_not_woken() {
+        let root = tree(&[(
+            "sys/bus/pci/devices/0000:03:00.0/power/runtime_status",
+            "suspended\n",
+        )]);
+        let card = amd(root.path(), &radeon(None), &[]).unwrap();
+        assert_eq!(card.memory.free, card.memory.total);
+    }
+}
