@@ -93,6 +93,11 @@ pub struct Device {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub free_bytes: Option<u64>,
+    /// How much of the total is the device's own and no part of the RAM. Missing: all of a discrete device,
+    /// nothing of a unified or integrated one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub dedicated_bytes: Option<u64>,
     #[serde(
         default,
         rename = "bandwidthBytesPerS",

@@ -40,7 +40,12 @@ backends: Array<string>, totalBytes: number,
 /**
  * Missing in a file: taken as the total.
  */
-freeBytes?: number, bandwidthBytesPerS?: Sourced, source: string, };
+freeBytes?: number, 
+/**
+ * How much of the total is the device's own and no part of the RAM. Missing: all of a discrete device,
+ * nothing of a unified or integrated one.
+ */
+dedicatedBytes?: number, bandwidthBytesPerS?: Sourced, source: string, };
 
 export type Class = "discrete" | "unified" | "cpuOnly";
 
