@@ -1,1 +1,35 @@
-//! Hub metadata, resumable verified transfers, the library on disk.
+//! Models from a Hugging Face hub or a mirror, and the library they end up in.
+//!
+//! A file's bytes are checked before anybody can see the file: they grow in a part, are hashed on their way,
+//! and the whole appears under its name by one rename. The library is the shared Hugging Face cache, so other
+//! tools see what we fetch and we see what they did; an unfinished download of theirs is continued by us and
+//! the other way round, since the name of the part is the name of the content.
+//!
+//! Never shows a file as usable whose bytes are wrong, never mixes two versions of a file, never throws away
+//! bytes that could still be used, never removes anything outside the cache, never sends the token to anybody
+//! but the hub, never goes through a proxy for loopback, and never reads the environment by itself.
+
+mod config;
+mod error;
+mod fetch;
+mod http;
+mod hub;
+mod layout;
+mod library;
+mod listing;
+mod metadata;
+mod patience;
+mod sink;
+mod transfer;
+mod watcher;
+
+pub use config::{HubConfig, Patience, Proxies, Token};
+pub use error::{Absent, BadAnswer, HubError, Setting};
+pub use fetch::{Archive, Fetched};
+pub use hub::Hub;
+pub use layout::{Address, Etag, LOCAL_OWNER, RepoId};
+pub use library::{Checked, Found, FoundFile, FoundState, Home, Imported, Library, Odd, OddReason, Scan};
+pub use listing::{Listed, Listing};
+pub use metadata::{FileSet, Pin, RemoteFile, Wanted};
+pub use transfer::Traffic;
+pub use watcher::{FreshStart, Note, Pause, Unwatched, Watcher};

@@ -47,10 +47,11 @@ impl StrictWatcher {
         seen.moves += 1;
     }
 
-    /// From here on progress may be less than it was: some bytes had to be given up.
+    /// From here on progress may be less than it was, and the total another: some bytes had to be given up.
     pub fn started_over(&self) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.done = Bytes::ZERO;
+        seen.total = None;
         seen.fresh_starts += 1;
     }
 

@@ -21,6 +21,9 @@ use super::serve::Shared;
 /// Pieces of a body that is sent without a pace.
 const PIECE: usize = 64 << 10;
 
+/// Enough for the server to hand over what it has buffered.
+const FLUSH: Duration = Duration::from_millis(25);
+
 /// How a body ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
@@ -51,6 +54,7 @@ pub(super) async fn refusal(fault: Option<Fault>) -> Option<Response<Body>> {
         Fault::CutAfter(_)
         | Fault::StallAfter(_)
         | Fault::IgnoreRange
+        | Fault::IgnoreRangeAndCutAfter(_)
         | Fault::RangeRefused
         | Fault::WrongByteAt(_)
         | Fault::OtherFile
@@ -94,6 +98,10 @@ pub(super) fn file(
         Some(Fault::CutAfter(n)) => end = End::CutAfter(n),
         Some(Fault::StallAfter(n)) => end = End::StallAfter(n),
         Some(Fault::IgnoreRange) => whole = true,
+        Some(Fault::IgnoreRangeAndCutAfter(n)) => {
+            whole = true;
+            end = End::CutAfter(n);
+        }
         Some(Fault::RangeRefused) => return range_refused(bytes.len()),
         Some(Fault::NoAnswer | Fault::TooMany(_) | Fault::Status(_) | Fault::NoMetadata) | None => {}
     }
@@ -190,7 +198,11 @@ fn body(shared: Arc<Shared>, stop: CancellationToken, part: Bytes, end: End) -> 
         }
         let room = match now.end {
             End::Whole => u64::MAX,
-            End::CutAfter(n) if now.sent >= n => return cut("cut as asked"),
+            End::CutAfter(n) if now.sent >= n => {
+                // A body that fails at once takes what is still buffered with it; a line does not.
+                tokio::time::sleep(FLUSH).await;
+                return cut("cut as asked");
+            }
             End::StallAfter(n) if now.sent >= n => {
                 now.stop.cancelled().await;
                 return cut("the fake hub went down");

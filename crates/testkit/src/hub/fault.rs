@@ -24,6 +24,8 @@ pub enum Fault {
     NoAnswer,
     /// 200 with the whole file, whatever range was asked for.
     IgnoreRange,
+    /// The same, and the connection ends after this many bytes.
+    IgnoreRangeAndCutAfter(u64),
     /// 416, whatever range was asked for.
     RangeRefused,
     /// 429, with `Retry-After` in seconds or without.

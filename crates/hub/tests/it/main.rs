@@ -1,0 +1,11 @@
+//! The hub crate against the fake hub: every fault once, and what must never happen.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
+
+mod answers;
+mod kill;
+mod library;
+mod listing;
+mod space;
+mod support;
+mod transfer;

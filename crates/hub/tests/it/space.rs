@@ -1,0 +1,169 @@
+//! Full disks: before the start by arithmetic, in the middle on a real small volume.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use plimsoll_hub::{Hub, HubError, Unwatched};
+use plimsoll_os::files::free_space;
+use plimsoll_testkit::hub::FakeFile;
+use plimsoll_units::Bytes;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Bench, FILE, REPO, config, done, noise};
+
+#[tokio::test]
+async fn a_disk_that_is_too_small_is_told_before_the_first_byte() {
+    let bench = Bench::new().await;
+    let _ = bench
+        .fake
+        .commit(REPO, &[(FILE, FakeFile::lfs(noise(100_000, 1)))]);
+    let set = bench.set(FILE).await.unwrap();
+    let mut config = bench.config();
+    config.spare = free_space(bench.cache.path()).unwrap().plus(Bytes::gib(1));
+    let refused = Hub::new(config)
+        .fetch(&set, Arc::new(Unwatched), &CancellationToken::new())
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(refused, HubError::DiskFull { needed: Bytes(100_000), free, .. } if free > Bytes::ZERO),
+        "{refused:?}"
+    );
+    assert_eq!(bench.fake.sent(), 0);
+}
+
+#[tokio::test]
+async fn only_what_is_missing_has_to_fit() {
+    let bench = Bench::new().await;
+    let file = FakeFile::lfs(noise(100_000, 1));
+    let _ = bench.fake.commit(REPO, &[(FILE, file.clone())]);
+    let set = bench.set(FILE).await.unwrap();
+    std::fs::create_dir_all(bench.folder().join("blobs")).unwrap();
+    plimsoll_os::files::replace(&bench.part(file.sha256()), &noise(100_000, 1)[..90_000]).unwrap();
+    let mut config = bench.config();
+    config.spare = free_space(bench.cache.path()).unwrap().plus(Bytes::gib(1));
+    let refused = Hub::new(config)
+        .fetch(&set, Arc::new(Unwatched), &CancellationToken::new())
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            HubError::DiskFull {
+                needed: Bytes(10_000),
+                ..
+            }
+        ),
+        "{refused:?}"
+    );
+}
+
+/// A volume of a few MiB. Needs root, as CI has; a person without it is told, not passed over.
+#[cfg(target_os = "linux")]
+struct SmallVolume(tempfile::TempDir);
+
+#[cfg(target_os = "linux")]
+impl SmallVolume {
+    fn new(mib: u64) -> Self {
+        let at = tempfile::tempdir().unwrap();
+        mount(
+            &["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"],
+            at.path(),
+        );
+        Self(at)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallVolume {
+    fn drop(&mut self) {
+        run("umount", &[], self.path());
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn mount(arguments: &[&str], at: &Path) {
+    assert!(
+        run("mount", arguments, at),
+        "a small volume could not be mounted: this test needs root"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "mounting is no business of the crate under test"
+)]
+fn run(program: &str, arguments: &[&str], at: &Path) -> bool {
+    std::process::Command::new(program)
+        .args(arguments)
+        .arg(at)
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_disk_that_fills_up_in_the_middle_leaves_a_part_to_go_on_from() {
+    let bench = Bench::new().await;
+    let content = noise(3 << 20, 1);
+    let file = FakeFile::lfs(content.clone());
+    let _ = bench.fake.commit(REPO, &[(FILE, file.clone())]);
+    let volume = SmallVolume::new(4);
+    let hub = Hub::new(config(&bench.fake.endpoint(), volume.path()));
+    let set = hub
+        .file_set(&format!("{REPO}/{FILE}").parse().unwrap())
+        .await
+        .unwrap();
+
+    // Somebody else takes the space after it was found free.
+    let hog = volume.path().join("hog");
+    let (taken, content_of_hog) = (hog.clone(), vec![0; 2 << 20]);
+    let watch = Arc::new(WhenMoving(std::sync::Mutex::new(Some(move || {
+        plimsoll_os::files::replace(&taken, &content_of_hog).unwrap();
+    }))));
+    bench
+        .fake
+        .pace(Some((64 << 10, std::time::Duration::from_millis(2))));
+    let refused = hub
+        .fetch(&set, watch, &CancellationToken::new())
+        .await
+        .unwrap_err();
+    let HubError::DiskFull { needed, free, .. } = &refused else {
+        panic!("{refused:?}")
+    };
+    assert!(refused.is_passing() && needed > free, "{refused:?}");
+    let part = volume
+        .path()
+        .join("models--org--model-GGUF/blobs")
+        .join(format!("{}.incomplete", file.sha256()));
+    let kept = std::fs::metadata(&part).unwrap().len();
+    assert!(kept > 0);
+
+    bench.fake.pace(None);
+    plimsoll_os::files::remove_file(&hog).unwrap();
+    let (paths, traffic) = done(
+        hub.fetch(&set, Arc::new(Unwatched), &CancellationToken::new())
+            .await,
+    );
+    assert_eq!(std::fs::read(&paths[0]).unwrap(), content);
+    assert_eq!((traffic.kept.0, traffic.fresh_starts), (kept, 0));
+}
+
+/// Does something once, as soon as bytes move.
+#[cfg(target_os = "linux")]
+struct WhenMoving<F: FnOnce() + Send>(std::sync::Mutex<Option<F>>);
+
+#[cfg(target_os = "linux")]
+impl<F: FnOnce() + Send> plimsoll_hub::Watcher for WhenMoving<F> {
+    fn moved(&self, done: Bytes, _: Bytes) {
+        if done > Bytes::ZERO
+            && let Some(act) = self.0.lock().unwrap().take()
+        {
+            act();
+        }
+    }
+}
