@@ -1,0 +1,170 @@
+// Takes a picture of every screen and state of the scripted world, to be looked at.
+//
+//   npm run shots -- OUT [filter]
+//
+// Starts its own dev server unless SHOTS_URL names one. Uses the system's Chromium (CHROMIUM overrides).
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+
+import { chromium } from "playwright-core";
+import { createServer } from "vite";
+
+const [out = "shots", filter = ""] = process.argv.slice(2);
+
+const WIDE = { width: 1280, height: 820 };
+const NARROW = { width: 420, height: 800 };
+
+/** name, scenario, place in the page, and what to do before the picture. */
+const SHOTS = [
+  ["start", "first", ""],
+  ["start-cpu", "firstCpu", ""],
+  [
+    "start-machine",
+    "first",
+    "",
+    async (page) => {
+      await page.getByRole("button", { name: /every number/i }).click();
+      await page.waitForTimeout(250);
+      await page.getByRole("main").evaluate((main) => main.scrollTo(0, 9999));
+    },
+  ],
+  ["start-choose", "first", "", (page) => page.getByRole("button", { name: /choose another/i }).click()],
+  [
+    "start-licence",
+    "first",
+    "",
+    async (page) => {
+      await page.getByRole("button", { name: /choose another/i }).click();
+      await page
+        .getByRole("dialog")
+        .getByRole("button", { name: /Gemma 3 4B/ })
+        .click();
+      await page.getByRole("button", { name: /set it up/i }).click();
+    },
+  ],
+  ["downloading", "downloading", ""],
+  ["failed", "failed", ""],
+  ["empty", "empty", "#/"],
+  ["chat", "ready", "#/", openFirst],
+  ["chat-table", "ready", "#/", (page) => openNamed(page, "How tides work")],
+  [
+    "reasoning",
+    "ready",
+    "#/",
+    async (page) => {
+      await openFirst(page);
+      await page.getByRole("button", { name: "Thought" }).click();
+    },
+  ],
+  ["streaming", "streaming", "#/c/c-live"],
+  ["loading", "loading", "#/", (page) => openNamed(page, "How tides work")],
+  ["load-failed", "loadFailed", "#/c/c-broken"],
+  ["picker", "ready", "#/", (page) => page.keyboard.press("Control+k")],
+  ["picker-full", "full", "#/", (page) => page.keyboard.press("Control+k")],
+  ["models", "full", "#/models"],
+  ["model", "full", "#/models?model=qwen3-8b%3AQ4_K_M"],
+  [
+    "model-end",
+    "full",
+    "#/models?model=qwen3-8b%3AQ4_K_M",
+    (page) => page.getByText("Parameters").scrollIntoViewIfNeeded(),
+  ],
+  ["model-over", "ready", "#/models?model=llama-3.3-70b%3AQ4_K_M"],
+  ["model-broken", "full", "#/models?model=gemma-3-4b%3AQ4_K_M"],
+  [
+    "model-drag",
+    "ready",
+    "#/models?model=qwen3-8b%3AQ4_K_M",
+    async (page) => {
+      await page.getByRole("slider").focus();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("ArrowRight");
+      await page.waitForTimeout(500);
+    },
+  ],
+  ["settings", "full", "#/settings"],
+  ["settings-endpoint", "full", "#/settings?section=endpoint"],
+  ["settings-about", "full", "#/settings?section=aboutApp"],
+  ["trash", "full", "#/trash"],
+  ["full", "full", "#/c/c-long"],
+  [
+    "status",
+    "ready",
+    "#/",
+    async (page) => {
+      await openFirst(page);
+      await page.getByRole("button", { name: /RTX 4070/ }).click();
+    },
+  ],
+  [
+    "undo",
+    "ready",
+    "#/",
+    async (page) => {
+      await openNamed(page, "Three dinners");
+      await page.getByRole("link", { name: "Three dinners" }).press("Delete");
+    },
+  ],
+  ["german", "ready,de", "#/", openFirst],
+  ["compact", "ready,compact", "#/", openFirst],
+];
+
+async function openFirst(page) {
+  await openNamed(page, "Group dates by week");
+}
+
+async function openNamed(page, name) {
+  const list = page.getByRole("button", { name: /open the list|liste öffnen/i });
+  if (await list.isVisible()) await list.click();
+  await page.getByRole("link", { name }).first().click();
+  await page.waitForTimeout(350);
+}
+
+let server;
+let base = process.env.SHOTS_URL;
+if (!base) {
+  server = await createServer({ mode: "scripted", logLevel: "error", server: { port: 18772 } });
+  await server.listen();
+  base = "http://localhost:18772/";
+}
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-background-networking", "--font-render-hinting=none"],
+});
+await mkdir(out, { recursive: true });
+let bad = 0;
+for (const theme of ["light", "dark"]) {
+  for (const [size, viewport] of [
+    ["wide", WIDE],
+    ["narrow", NARROW],
+  ]) {
+    for (const [name, scenario, place, act] of SHOTS) {
+      const file = `${name}-${size}-${theme}`;
+      if (!file.includes(filter)) continue;
+      const page = await browser.newPage({ viewport, deviceScaleFactor: 1, reducedMotion: "reduce" });
+      page.on("pageerror", (error) => {
+        bad += 1;
+        console.error(file, error.message);
+      });
+      page.on("console", (message) => {
+        if (message.type() === "error") console.error(file, message.text());
+      });
+      try {
+        await page.goto(`${base}?scripted=${scenario},frozen,${theme}${place}`);
+        await page.waitForTimeout(500);
+        await act?.(page);
+        await page.waitForTimeout(350);
+        await page.screenshot({ path: join(out, `${file}.png`) });
+      } catch (error) {
+        bad += 1;
+        console.error(file, String(error).split("\n")[0]);
+      }
+      await page.close();
+    }
+  }
+}
+await browser.close();
+await server?.close();
+process.exit(bad === 0 ? 0 : 1);

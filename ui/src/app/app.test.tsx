@@ -1,0 +1,320 @@
+import { createMemoryHistory } from "@tanstack/react-router";
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import type { Body, CallName, Host } from "@/host/host";
+import { scriptedHost } from "@/host/scripted/scripted";
+import { startTexts } from "@/i18n";
+import { useLive } from "@/state/live";
+import { useThreads } from "@/state/threads";
+import { useView } from "@/state/view";
+
+import { App } from "./App";
+import { makeRouter } from "./router";
+
+interface Asked {
+  name: CallName;
+  body: unknown;
+}
+
+/** The whole page over a scripted world, at a place; and everything that it asked. */
+function open(scenario: string, at = "/") {
+  const inner = scriptedHost(scenario);
+  const asked: Asked[] = [];
+  const host: Host = {
+    ...inner,
+    call<N extends CallName>(name: N, body: Body<N>) {
+      asked.push({ name, body });
+      return inner.call(name, body);
+    },
+  };
+  const router = makeRouter(createMemoryHistory({ initialEntries: [at] }));
+  render(<App host={host} router={router} />);
+  const bodies = (name: CallName) => asked.filter((one) => one.name === name).map((one) => one.body);
+  return { asked, bodies, router, user: userEvent.setup() };
+}
+
+beforeAll(startTexts);
+beforeEach(() => {
+  useLive.setState(useLive.getInitialState(), true);
+  useThreads.setState(useThreads.getInitialState(), true);
+  useView.setState(useView.getInitialState(), true);
+});
+
+describe("the first start", () => {
+  it("goes from one button to a chat", async () => {
+    const { user, bodies } = open("first,fast");
+    expect(await screen.findByRole("heading", { name: "This computer carries Qwen3 8B" })).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Set it up" }));
+    expect(bodies("setup/start")).toEqual([{ model: "qwen3-8b", quant: "Q4_K_M", licenceAccepted: false }]);
+    expect(await screen.findByRole("heading", { name: "Setting up Qwen3 8B" })).toBeVisible();
+    expect(screen.getByRole("progressbar", { name: "Setting up Qwen3 8B" })).toBeVisible();
+    expect(
+      await screen.findByRole("heading", { name: "What shall we work on?" }, { timeout: 8000 }),
+    ).toBeVisible();
+    expect(screen.getByRole("button", { name: "Choose a model. Now: Qwen3 8B" })).toBeVisible();
+  });
+
+  it("asks for consent before a licence that wants it", async () => {
+    const { user, bodies } = open("first,frozen");
+    await user.click(await screen.findByRole("button", { name: "Choose another model" }));
+    await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: /^Gemma 3 4B/ }));
+    await user.click(await screen.findByRole("button", { name: "Set it up" }));
+    expect(bodies("setup/start")).toEqual([]);
+    const agree = screen.getByRole("button", { name: "Agree and go on" });
+    expect(agree).toBeDisabled();
+    await user.click(screen.getByRole("checkbox", { name: "I have read it and agree" }));
+    await user.click(agree);
+    await waitFor(() =>
+      expect(bodies("setup/start")).toEqual([{ model: "gemma-3-4b", quant: "Q8_0", licenceAccepted: true }]),
+    );
+  });
+
+  it("shows a model that is too big with its reason, and does not offer it", async () => {
+    const { user } = open("first,frozen");
+    await user.click(await screen.findByRole("button", { name: "Choose another model" }));
+    const big = within(await screen.findByRole("dialog")).getByRole("button", { name: /Llama 3.3 70B/ });
+    expect(big).toBeDisabled();
+    expect(big).toHaveTextContent("It needs more memory than this computer has.");
+  });
+
+  it("stops, keeps what is there, and goes on", async () => {
+    const { user, bodies } = open("downloading,frozen");
+    await user.click(await screen.findByRole("button", { name: "Stop" }));
+    expect(await screen.findByText("Stopped. What was fetched is kept.")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Resume" }));
+    expect(bodies("setup/start")).toHaveLength(1);
+  });
+
+  it("turns a fault's ways on into buttons", async () => {
+    const { user, bodies } = open("failed,frozen");
+    const alert = await screen.findByRole("alert", { name: "The disk is full" });
+    expect(alert).toHaveTextContent("Needs 4.6 GB, 1.5 GB are free.");
+    await user.click(within(alert).getByRole("button", { name: "Try again" }));
+    expect(bodies("setup/start")).toHaveLength(1);
+  });
+
+  it("tells every number about the machine with its source", async () => {
+    const { user } = open("first,frozen");
+    await user.click(await screen.findByRole("button", { name: /Every number/ }));
+    expect(await screen.findByText("from NVML")).toBeVisible();
+  });
+
+  it("says so on a machine without a graphics card", async () => {
+    open("firstCpu,frozen");
+    expect(await screen.findByRole("button", { name: /no graphics card for models/ })).toBeVisible();
+    expect(screen.queryByText(/GPU/)).toBeNull();
+  });
+});
+
+describe("a chat", () => {
+  it("sends, streams and tells what the answer took", async () => {
+    const { user, bodies } = open("ready,fast");
+    await user.type(await screen.findByRole("textbox", { name: "Message" }), "How do tides work?{Enter}");
+    expect(await screen.findByRole("article", { name: "You" })).toHaveTextContent("How do tides work?");
+    expect(bodies("turn/start")).toEqual([
+      { conversation: expect.any(String), text: "How do tides work?", model: "qwen3-8b:Q4_K_M" },
+    ]);
+    expect(await screen.findByText("36 tokens/s", { selector: "p *" }, { timeout: 8000 })).toBeVisible();
+    expect(screen.getByRole("article", { name: "Answer" })).toHaveTextContent(
+      "Tides are the sea answering the Moon.",
+    );
+    expect(screen.getByText("local")).toBeVisible();
+    expect(screen.getByText("first word after 0.4 s")).toBeVisible();
+  });
+
+  it("stops by Esc, but leaves Esc to an open picker", async () => {
+    const { user, bodies } = open("streaming,frozen", "/c/c-live");
+    expect(await screen.findByRole("button", { name: /Stop the answer/ })).toBeVisible();
+    await user.keyboard("{Control>}k{/Control}");
+    await screen.findByRole("dialog", { name: "Choose a model" });
+    await user.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    expect(bodies("turn/stop")).toEqual([]);
+    await user.keyboard("{Escape}");
+    expect(bodies("turn/stop")).toEqual([{ conversation: "c-live" }]);
+    expect(await screen.findByText("Stopped.")).toBeVisible();
+  });
+
+  it("keeps the words when they could not be sent", async () => {
+    const { user, asked } = open("streaming,frozen", "/c/c-live");
+    const field = await screen.findByRole("textbox", { name: "Message" });
+    await user.type(field, "and then?{Enter}");
+    expect(field).toHaveValue("and then?");
+    expect(asked.some((one) => one.name === "turn/start")).toBe(false);
+  });
+
+  it("folds what the model thought", async () => {
+    const { user } = open("ready,frozen");
+    await user.click(await screen.findByRole("link", { name: /Group dates by week/ }));
+    const fold = await screen.findByRole("button", { name: "Thought" });
+    expect(fold).toHaveAttribute("aria-expanded", "false");
+    await user.click(fold);
+    expect(await screen.findByText(/"Week" is ambiguous/)).toBeVisible();
+  });
+
+  it("shows why a model could not be loaded, with ways on", async () => {
+    open("loadFailed,frozen", "/c/c-broken");
+    const alert = await screen.findByRole("alert", { name: "Not enough memory" });
+    expect(
+      within(alert)
+        .getAllByRole("button")
+        .map((one) => one.textContent),
+    ).toEqual(["Choose a smaller context", "Choose another model", "Try again", "Details"]);
+  });
+
+  it("shows how far a model is loaded", async () => {
+    open("loading,frozen");
+    expect(await screen.findByRole("progressbar", { name: "Qwen3 8B is being loaded" })).toHaveAttribute(
+      "aria-valuenow",
+      "46",
+    );
+  });
+});
+
+describe("the list", () => {
+  it("searches by title", async () => {
+    const { user } = open("ready,frozen");
+    await user.type(await screen.findByRole("searchbox", { name: "Search by title" }), "tides");
+    await waitFor(() => expect(screen.queryByRole("link", { name: /Three dinners/ })).toBeNull());
+    expect(screen.getByRole("link", { name: /How tides work/ })).toBeVisible();
+  });
+
+  it("deletes to the trash with undo", async () => {
+    const { user, bodies } = open("ready,frozen");
+    (await screen.findByRole("link", { name: /Three dinners/ })).focus();
+    await user.keyboard("{Delete}");
+    await waitFor(() => expect(screen.queryByRole("link", { name: /Three dinners/ })).toBeNull());
+    await user.click(await screen.findByRole("button", { name: "Undo" }));
+    expect(bodies("conversations/restore")).toHaveLength(1);
+    expect(await screen.findByRole("link", { name: /Three dinners/ })).toBeVisible();
+  });
+
+  it("renames in place", async () => {
+    const { user, bodies } = open("ready,frozen");
+    (await screen.findByRole("link", { name: /Three dinners/ })).focus();
+    await user.keyboard("{F2}");
+    await user.keyboard("Dinners{Enter}");
+    expect(await screen.findByRole("link", { name: "Dinners" })).toBeVisible();
+    expect(bodies("conversations/rename")).toEqual([{ id: expect.any(String), title: "Dinners" }]);
+  });
+
+  it("gives back what is in the trash", async () => {
+    const { user } = open("full,frozen", "/trash");
+    await user.click(await screen.findByRole("button", { name: "Restore" }));
+    expect(await screen.findByText("The trash is empty.")).toBeVisible();
+  });
+});
+
+describe("the picker", () => {
+  it("is reached, searched and used by keyboard alone", async () => {
+    const { user, bodies } = open("full,frozen");
+    await screen.findByRole("textbox", { name: "Message" });
+    await user.keyboard("{Control>}k{/Control}");
+    await screen.findByRole("dialog", { name: "Choose a model" });
+    await user.keyboard("coder{Enter}");
+    await waitFor(() =>
+      expect(bodies("router/load")).toEqual([{ model: "qwen2.5-coder-0.5b-instruct:Q4_K_M", wishes: {} }]),
+    );
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(screen.getByRole("button", { name: "Choose a model. Now: Qwen2.5 Coder 0.5B" })).toBeVisible();
+  });
+
+  it("shows what does not fit with its reason", async () => {
+    const { user } = open("full,frozen");
+    await screen.findByRole("textbox", { name: "Message" });
+    await user.keyboard("{Control>}k{/Control}");
+    const row = await screen.findByRole("option", { name: /Llama 3.3 70B/ });
+    expect(row).toHaveTextContent("too big");
+    expect(row).toHaveTextContent("It needs more memory than this computer has.");
+  });
+});
+
+describe("models", () => {
+  it("plans again when the context is changed, and loads with it", async () => {
+    const { user, bodies } = open("ready,frozen", "/models?model=qwen3-8b:Q4_K_M");
+    (await screen.findByRole("slider", { name: "Context" })).focus();
+    await user.keyboard("{ArrowLeft}");
+    await waitFor(() =>
+      expect(bodies("plan/make")).toEqual([{ model: "qwen3-8b:Q4_K_M", wishes: { context: 6144 } }]),
+    );
+    await user.click(await screen.findByRole("button", { name: "Load with 6K context" }));
+    expect(bodies("router/load")).toEqual([{ model: "qwen3-8b:Q4_K_M", wishes: { context: 6144 } }]);
+  });
+
+  it("says in words what the gauge shows", async () => {
+    open("ready,frozen", "/models?model=qwen3-8b:Q4_K_M");
+    expect(
+      await screen.findByRole("group", {
+        name: /RTX 4070 Laptop: uses 6.2 of 8 GB; the line is at 6.8 GB.*weights 4.6 GB/,
+      }),
+    ).toBeInTheDocument();
+  });
+
+  it("deletes only after a confirmation", async () => {
+    const { user, bodies } = open("ready,frozen", "/models?model=qwen3-8b:Q4_K_M");
+    await user.click(await screen.findByRole("button", { name: "Delete" }));
+    expect(bodies("models/remove")).toEqual([]);
+    await user.click(await screen.findByRole("button", { name: "Delete 4.6 GB" }));
+    await waitFor(() => expect(bodies("models/remove")).toEqual([{ id: "qwen3-8b:Q4_K_M" }]));
+  });
+
+  it("shows why an import was refused, and keeps the path", async () => {
+    const { user } = open("ready,frozen", "/models");
+    await user.click(await screen.findByRole("button", { name: "Import a file" }));
+    await user.type(screen.getByRole("textbox", { name: "Path" }), "/tmp/notes.txt{Enter}");
+    expect(await screen.findByRole("alert", { name: "This is not a GGUF file" })).toBeVisible();
+    expect(screen.getByRole("textbox", { name: "Path" })).toHaveValue("/tmp/notes.txt");
+  });
+
+  it("stops a download", async () => {
+    const { user, bodies } = open("full,frozen", "/models?model=qwen3-4b:Q6_K");
+    await user.click(await screen.findByRole("button", { name: "Stop" }));
+    expect(bodies("models/stopPull")).toEqual([{ id: "qwen3-4b:Q6_K" }]);
+    expect(await screen.findByRole("button", { name: "Resume" })).toBeVisible();
+  });
+});
+
+describe("settings", () => {
+  it("never shows the key unasked", async () => {
+    const { user } = open("ready,frozen", "/settings");
+    await screen.findByText("http://127.0.0.1:18760/v1");
+    expect(document.body).not.toHaveTextContent("pl-3f9c1b7e42a84d0c9a6e5d2f8b1c7a30");
+    await user.click(screen.getByRole("button", { name: "Show the key" }));
+    expect(document.body).toHaveTextContent("pl-3f9c1b7e42a84d0c9a6e5d2f8b1c7a30");
+  });
+
+  it("changes the language at once", async () => {
+    const { user } = open("ready,frozen", "/settings");
+    await user.click(await screen.findByRole("radio", { name: "Deutsch" }));
+    expect(await screen.findByRole("heading", { name: "Einstellungen" })).toBeVisible();
+    await user.click(screen.getByRole("radio", { name: "English" }));
+    expect(await screen.findByRole("heading", { name: "Settings" })).toBeVisible();
+  });
+
+  it("changes one thing and sends the rest along", async () => {
+    const { user, bodies } = open("ready,frozen", "/settings");
+    await user.click(await screen.findByRole("radio", { name: "Compact" }));
+    expect(bodies("settings/write")).toEqual([
+      { settings: expect.objectContaining({ density: "compact", defaultModel: "qwen3-8b:Q4_K_M" }) },
+    ]);
+  });
+
+  it("checks an engine and shows every step", async () => {
+    const { user } = open("ready,frozen", "/settings");
+    await user.click(await screen.findByRole("button", { name: "Check" }));
+    expect(await screen.findByText("b11429-cuda passed every check")).toBeVisible();
+    expect(screen.getByText("Sees its devices")).toBeVisible();
+  });
+});
+
+describe("the status bar", () => {
+  it("wakes the sampler and shows who holds what", async () => {
+    const { user, bodies } = open("ready,frozen");
+    await user.click(await screen.findByRole("button", { name: /RTX 4070/ }));
+    expect(bodies("status/watch")).toEqual([{ on: true }]);
+    const details = await screen.findByRole("dialog", { name: "NVIDIA GeForce RTX 4070 Laptop" });
+    expect(details).toHaveTextContent("other programs");
+  });
+});

@@ -1,0 +1,72 @@
+import {
+  createHashHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  type RouterHistory,
+} from "@tanstack/react-router";
+
+import { ChatPage, NewChatPage } from "@/features/chat/ChatPage";
+
+import { Shell } from "./Shell";
+
+const root = createRootRoute({ component: Shell });
+
+const home = createRoute({ getParentRoute: () => root, path: "/", component: NewChatPage });
+
+const chat = createRoute({
+  getParentRoute: () => root,
+  path: "/c/$id",
+  component: function OpenChat() {
+    const { id } = chat.useParams();
+    // A new conversation is a new page: its scroll position, draft and faults are its own.
+    return <ChatPage key={id} id={id} />;
+  },
+});
+
+const models = createRoute({
+  getParentRoute: () => root,
+  path: "/models",
+  validateSearch: (search): { model?: string } =>
+    typeof search["model"] === "string" ? { model: search["model"] } : {},
+  component: lazyRouteComponent(() => import("@/features/models/ModelsPage"), "ModelsPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  validateSearch: (search): { section?: string } =>
+    typeof search["section"] === "string" ? { section: search["section"] } : {},
+  component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage"),
+});
+
+const trash = createRoute({
+  getParentRoute: () => root,
+  path: "/trash",
+  component: lazyRouteComponent(() => import("@/features/chat/TrashPage"), "TrashPage"),
+});
+
+const anything = createRoute({
+  getParentRoute: () => root,
+  path: "$",
+  beforeLoad: () => {
+    throw redirect({ to: "/" });
+  },
+});
+
+/** The place is kept in the fragment: it works from a file, in the shell and behind any HTTP host alike. */
+export function makeRouter(history: RouterHistory = createHashHistory()) {
+  return createRouter({
+    routeTree: root.addChildren([home, chat, models, settings, trash, anything]),
+    history,
+    defaultPreload: "intent",
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}

@@ -1,0 +1,124 @@
+import { useTranslation } from "react-i18next";
+
+import { Bar } from "@/components/Bar";
+import { CopyButton } from "@/components/CopyButton";
+import { FaultCard, type FixActions } from "@/components/FaultCard";
+import { Fold } from "@/components/Fold";
+import { Tip } from "@/components/Tip";
+import { useFormat } from "@/i18n/format";
+import { Markdown } from "@/markdown/Markdown";
+import type { Writing } from "@/state/hear";
+import type { Message, TurnStats } from "@/wire/wire";
+
+export function MessageView({ message, fixes }: { message: Message; fixes: FixActions }) {
+  const { t } = useTranslation();
+  if (message.role === "user") {
+    return (
+      <article aria-label={t("chat.you")} className="message flex justify-end pl-10">
+        <p className="max-w-full rounded-xl rounded-br-sm bg-sea-soft px-4 py-2.5 text-md break-words whitespace-pre-wrap">
+          {message.text}
+        </p>
+      </article>
+    );
+  }
+  return (
+    <article aria-label={t("chat.assistant")} className="message group/message">
+      {message.reasoning !== "" && <Reasoning text={message.reasoning} />}
+      <Markdown text={message.text} />
+      <EndNote message={message} />
+      {message.fault && <FaultCard fault={message.fault} fixes={fixes} className="mt-3" />}
+      <div className="mt-2 -ml-1.5 flex min-h-7 items-center gap-1 text-ink-3">
+        {message.text !== "" && <CopyButton label={t("chat.copyAnswer")} text={() => message.text} />}
+        {message.stats && <Stats stats={message.stats} />}
+      </div>
+    </article>
+  );
+}
+
+/** The answer that is being written. Its words change every frame; nothing above it does. */
+export function WritingView({ writing }: { writing: Writing }) {
+  const { t } = useTranslation();
+  return (
+    <article aria-label={t("chat.assistant")} aria-busy="true" className="message min-h-16">
+      {writing.reasoning !== "" && <Reasoning text={writing.reasoning} now={writing.text === ""} />}
+      {writing.text !== "" ? (
+        <Markdown text={writing.text} streaming />
+      ) : (
+        writing.reasoning === "" && <PromptProgress {...(writing.prompt ? { prompt: writing.prompt } : {})} />
+      )}
+    </article>
+  );
+}
+
+function PromptProgress({ prompt }: { prompt?: { done: number; total: number } }) {
+  const { t } = useTranslation();
+  const reading = prompt !== undefined && prompt.done < prompt.total;
+  const text = reading ? t("chat.promptRead", prompt) : prompt ? t("chat.waiting") : t("chat.promptStart");
+  return (
+    <div className="num w-72 max-w-full text-sm text-ink-3">
+      <p className="mb-2">{text}</p>
+      <Bar label={text} value={prompt && prompt.total > 0 ? prompt.done / prompt.total : undefined} />
+    </div>
+  );
+}
+
+function Reasoning({ text, now = false }: { text: string; now?: boolean }) {
+  const { t } = useTranslation();
+  return (
+    <Fold
+      className="mb-3"
+      label={
+        <span className={now ? "breathe" : undefined}>
+          {now ? t("chat.reasoningNow") : t("chat.reasoning")}
+        </span>
+      }
+    >
+      <div className="mt-1 ml-1.5 border-l-2 border-hairline pl-4 text-base whitespace-pre-wrap text-ink-2">
+        {text}
+      </div>
+    </Fold>
+  );
+}
+
+function EndNote({ message }: { message: Message }) {
+  const { t } = useTranslation();
+  switch (message.end) {
+    case undefined:
+    case "complete":
+      return null;
+    case "failed":
+      // The fault says more.
+      return message.fault ? null : <Note text={t("chat.end.failed")} />;
+    case "length":
+    case "stopped":
+    case "interrupted":
+      return <Note text={t(`chat.end.${message.end}`)} />;
+    default:
+      return message.end satisfies never;
+  }
+}
+
+function Note({ text }: { text: string }) {
+  return <p className="mt-2 inline-block rounded-sm bg-sunken px-2 py-0.5 text-sm text-ink-2">{text}</p>;
+}
+
+/** What the answer took. A number that was not measured is not shown. */
+function Stats({ stats }: { stats: TurnStats }) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const parts = [stats.route === "local" ? t("chat.local") : stats.route];
+  if (stats.decodeTps !== undefined) parts.push(t("chat.tps", { value: format.number(stats.decodeTps) }));
+  if (stats.firstTokenMs !== undefined) {
+    parts.push(t("chat.firstToken", { time: format.seconds(stats.firstTokenMs / 1000) }));
+  }
+  if (stats.completionTokens !== undefined) parts.push(t("chat.tokens", { n: stats.completionTokens }));
+  const line = (
+    <p className="num flex flex-wrap gap-x-3 text-xs" aria-label={t("chat.statsLabel")}>
+      {parts.map((part) => (
+        <span key={part}>{part}</span>
+      ))}
+    </p>
+  );
+  if (stats.cachedTokens === undefined || stats.promptTokens === undefined) return line;
+  return <Tip label={t("chat.cached", { n: stats.cachedTokens, total: stats.promptTokens })}>{line}</Tip>;
+}

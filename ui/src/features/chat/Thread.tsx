@@ -1,0 +1,73 @@
+import { ArrowDown } from "lucide-react";
+import { useState } from "react";
+import { flushSync } from "react-dom";
+import { useTranslation } from "react-i18next";
+import { useStickToBottom } from "use-stick-to-bottom";
+
+import { Button, IconButton } from "@/components/Button";
+import type { FixActions } from "@/components/FaultCard";
+import type { Thread as ThreadState } from "@/state/hear";
+
+import { Announcer } from "./Announcer";
+import { MessageView, WritingView } from "./MessageView";
+
+/** How many of the newest messages are built at once; earlier ones come when they are asked for. */
+const PAGE = 120;
+
+const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActions }) {
+  const { t } = useTranslation();
+  const { scrollRef, contentRef, isAtBottom, scrollToBottom } = useStickToBottom({
+    initial: "instant",
+    resize: "instant",
+  });
+  const [pages, setPages] = useState(1);
+  const hidden = Math.max(0, thread.messages.length - pages * PAGE);
+  const shown = hidden === 0 ? thread.messages : thread.messages.slice(hidden);
+
+  function showEarlier() {
+    // What is on the screen stays where it is when earlier messages come in above it.
+    const scroller = scrollRef.current;
+    const before = scroller?.scrollHeight ?? 0;
+    flushSync(() => setPages(pages + 1));
+    if (scroller) scroller.scrollTop += scroller.scrollHeight - before;
+  }
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div ref={scrollRef} className="h-full overflow-y-auto">
+        <div
+          ref={contentRef}
+          role="log"
+          aria-live="off"
+          aria-label={t("chat.thread")}
+          className="mx-auto flex w-full max-w-[760px] flex-col gap-(--thread-gap) px-4 pt-8 pb-6"
+        >
+          {hidden > 0 && (
+            <Button look="quiet" size="sm" className="self-center" onClick={showEarlier}>
+              {t("chat.earlier", { n: Math.min(PAGE, hidden) })}
+            </Button>
+          )}
+          {shown.map((message) => (
+            <MessageView key={message.id} message={message} fixes={fixes} />
+          ))}
+          {thread.writing && <WritingView writing={thread.writing} />}
+        </div>
+      </div>
+      {!isAtBottom && (
+        <div className="pointer-events-none absolute inset-x-0 bottom-3 flex justify-center">
+          <IconButton
+            label={t("chat.toBottom")}
+            look="plain"
+            className="pointer-events-auto !rounded-full shadow-high"
+            onClick={() => void scrollToBottom({ animation: calm() ? "instant" : "smooth" })}
+          >
+            <ArrowDown size={16} />
+          </IconButton>
+        </div>
+      )}
+      <Announcer writing={thread.writing} />
+    </div>
+  );
+}

@@ -1,0 +1,291 @@
+import { useNavigate } from "@tanstack/react-router";
+import { ArrowDownToLine, ArrowLeft, CircleStop, MessageSquare, ShieldCheck, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { Bar } from "@/components/Bar";
+import { Button, IconButton } from "@/components/Button";
+import { Dialog } from "@/components/Dialog";
+import { FaultCard } from "@/components/FaultCard";
+import { say } from "@/components/Toasts";
+import { ContextPill, FitPill, SpeedPill } from "@/features/picker/pills";
+import { PlanGauges } from "@/gauge/PlanView";
+import { faultTitle } from "@/i18n/faults";
+import { useFormat } from "@/i18n/format";
+import { useAsk, useTell } from "@/state/ask";
+import { isActive } from "@/state/live";
+import type { Choosable } from "@/state/models";
+import { chooseModel } from "@/state/view";
+import type { Fault, Plan } from "@/wire/wire";
+
+import { useAcquire } from "./acquire";
+import { Facts, PlanWords, ProofTable } from "./PlanWords";
+import { VariantTable } from "./VariantTable";
+
+export function ModelDetails({
+  model,
+  onSelect,
+}: {
+  model: Choosable;
+  onSelect: (id: string | undefined) => void;
+}) {
+  const { t } = useTranslation();
+  const machine = useAsk("machine/read", { fresh: false });
+  const [shown, setShown] = useState<Plan>();
+  const load = useTell("router/load");
+  const plan = shown ?? model.plan;
+
+  return (
+    <article className="mx-auto max-w-[760px] px-5 py-7 sm:px-7" aria-label={model.name}>
+      <div className="flex items-start gap-3">
+        <IconButton
+          label={t("models.close")}
+          side="bottom"
+          className="-ml-2 shrink-0"
+          onClick={() => onSelect(undefined)}
+        >
+          <ArrowLeft size={17} />
+        </IconButton>
+        <div className="min-w-0 flex-1">
+          <h2 className="text-xl font-semibold">
+            {model.name} <span className="num text-base font-normal text-ink-3">{model.quant}</span>
+          </h2>
+          {model.entry && <p className="mt-0.5 text-base text-ink-2">{model.entry.about}</p>}
+          {model.plan && (
+            <div className="mt-3 flex flex-wrap gap-1.5">
+              <FitPill plan={plan} />
+              {plan && <ContextPill tokens={plan.settings.context} />}
+              {plan && <SpeedPill plan={plan} />}
+            </div>
+          )}
+          <Actions model={model} />
+        </div>
+      </div>
+
+      {model.disk?.fault && (
+        <Problem fault={model.disk.fault} id={model.id} onOther={() => onSelect(undefined)} />
+      )}
+      {model.loaded?.fault && (
+        <Problem fault={model.loaded.fault} id={model.id} onOther={() => onSelect(undefined)} />
+      )}
+      {load.error && <Problem fault={load.error.fault} id={model.id} onOther={() => onSelect(undefined)} />}
+
+      <Section title={t("models.plan")}>
+        {model.plan ? (
+          <PlanGauges
+            model={model.id}
+            plan={model.plan}
+            machine={machine.data}
+            onPlan={setShown}
+            {...(model.disk?.state === "ready"
+              ? { onLoad: (context: number) => load.mutate({ model: model.id, wishes: { context } }) }
+              : {})}
+          />
+        ) : (
+          <p className="text-base text-ink-2">{t("models.planNone")}</p>
+        )}
+      </Section>
+      {plan && <PlanWords plan={plan} />}
+      {model.loaded?.proof && (
+        <Section title={t("models.proof")}>
+          <ProofTable proof={model.loaded.proof} />
+        </Section>
+      )}
+      {model.entry && (
+        <Section title={t("models.variants")}>
+          <VariantTable entry={model.entry} current={model.quant} onSelect={onSelect} />
+        </Section>
+      )}
+      <Section title={t("models.facts")}>
+        <Facts model={model} />
+      </Section>
+    </article>
+  );
+}
+
+export function Section({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <section className="mt-8">
+      <h3 className="mb-3 text-base font-semibold">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Problem({ fault, id, onOther }: { fault: Fault; id: string; onOther: () => void }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const pull = useTell("models/pull");
+  const load = useTell("router/load");
+  const tell = { onError: ({ fault: why }: { fault: Fault }) => say(faultTitle(t, why)) };
+  return (
+    <FaultCard
+      fault={fault}
+      className="mt-5"
+      fixes={{
+        downloadAgain: () => pull.mutate({ model: id, licenceAccepted: false }, tell),
+        chooseOtherModel: onOther,
+        freeSpace: onOther,
+        retry: () => load.mutate({ model: id, wishes: {} }, tell),
+        addEngine: () => void navigate({ to: "/settings", search: { section: "engines" } }),
+      }}
+    />
+  );
+}
+
+function Actions({ model }: { model: Choosable }) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const navigate = useNavigate();
+  const { acquire, dialog } = useAcquire();
+  const [deleting, setDeleting] = useState(false);
+  const load = useTell("router/load");
+  const unload = useTell("router/unload");
+  const stopPull = useTell("models/stopPull");
+  const verify = useTell("models/verify");
+  const tell = { onError: ({ fault }: { fault: Fault }) => say(faultTitle(t, fault)) };
+  const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
+  const stopped = model.transfer && !moving ? model.transfer : undefined;
+  const status = model.loaded?.status ?? "unloaded";
+
+  function check() {
+    verify.mutate(
+      { id: model.id },
+      {
+        ...tell,
+        onSuccess: ({ damaged, unpinned }) => {
+          if (damaged.length > 0) say(t("models.damaged", { name: model.name, files: damaged.join(", ") }));
+          else if (unpinned.length > 0)
+            say(t("models.verifiedPartly", { name: model.name, count: unpinned.length }));
+          else say(t("models.verified", { name: model.name }));
+        },
+      },
+    );
+  }
+
+  if (moving) {
+    const [part, whole] = format.pair(moving.doneBytes, moving.totalBytes);
+    return (
+      <div className="num mt-4 max-w-md">
+        <div className="mb-1.5 flex items-center gap-3 text-sm">
+          <span className="flex-1">
+            {moving.state === "checking" ? t("models.checking") : t("models.downloading", { part, whole })}
+          </span>
+          <span className="text-ink-2">{format.rate(moving.bytesPerS)}</span>
+          <Button size="sm" onClick={() => stopPull.mutate({ id: moving.id }, tell)}>
+            <CircleStop size={14} aria-hidden="true" />
+            {t("models.stop")}
+          </Button>
+        </div>
+        <Bar
+          label={t("picker.downloading")}
+          value={moving.totalBytes === 0 ? undefined : moving.doneBytes / moving.totalBytes}
+        />
+      </div>
+    );
+  }
+
+  return (
+    <div className="mt-4 flex flex-wrap items-center gap-2">
+      {model.disk ? (
+        <>
+          {model.disk.state === "ready" && model.disk.chat && (
+            <Button
+              look="primary"
+              onClick={() => {
+                chooseModel("", model.id);
+                if (status === "unloaded" || status === "failed")
+                  load.mutate({ model: model.id, wishes: {} }, tell);
+                void navigate({ to: "/" });
+              }}
+            >
+              <MessageSquare size={15} aria-hidden="true" />
+              {t("models.use")}
+            </Button>
+          )}
+          {status === "ready" ? (
+            <Button onClick={() => unload.mutate({ model: model.id }, tell)}>{t("models.unload")}</Button>
+          ) : (
+            model.disk.state === "ready" && (
+              <Button
+                busy={status === "loading" || status === "proving"}
+                onClick={() => load.mutate({ model: model.id, wishes: {} }, tell)}
+              >
+                {status === "loading" || status === "proving"
+                  ? t(`models.state.${status}`)
+                  : t("models.load")}
+              </Button>
+            )
+          )}
+          <Button look="quiet" busy={verify.isPending} onClick={check}>
+            <ShieldCheck size={15} aria-hidden="true" />
+            {verify.isPending ? t("models.verifying") : t("models.verify")}
+          </Button>
+          <Button look="quiet" onClick={() => setDeleting(true)}>
+            <Trash2 size={15} aria-hidden="true" />
+            {t("models.delete")}
+          </Button>
+        </>
+      ) : (
+        <Button look="primary" disabled={model.plan?.verdict === "tooBig"} onClick={() => acquire(model)}>
+          <ArrowDownToLine size={15} aria-hidden="true" />
+          {stopped ? t("models.resume") : t("models.downloadBytes", { bytes: model.bytes })}
+        </Button>
+      )}
+      {stopped && (
+        <span className="num text-sm text-ink-2">
+          {(([part, whole]) => t("models.stoppedAt", { part, whole }))(
+            format.pair(stopped.doneBytes, stopped.totalBytes),
+          )}
+        </span>
+      )}
+      {stopped?.fault && (
+        <FaultCard
+          fault={stopped.fault}
+          className="w-full"
+          fixes={{ retry: () => acquire(model), checkConnection: () => acquire(model) }}
+        />
+      )}
+      {dialog}
+      {deleting && <DeleteDialog model={model} onClose={() => setDeleting(false)} />}
+    </div>
+  );
+}
+
+function DeleteDialog({ model, onClose }: { model: Choosable; onClose: () => void }) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const remove = useTell("models/remove");
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t("models.deleteTitle", { name: `${model.name} ${model.quant}` })}
+      about={t(model.entry ? "models.deleteAbout" : "models.deleteAboutOwn", { bytes: model.bytes })}
+      actions={
+        <>
+          <Button onClick={onClose}>{t("app.cancel")}</Button>
+          <Button
+            look="danger"
+            busy={remove.isPending}
+            onClick={() =>
+              remove.mutate(
+                { id: model.id },
+                {
+                  onSuccess: ({ freedBytes }) => {
+                    say(t("models.deleted", { bytes: format.bytes(freedBytes) }));
+                    onClose();
+                  },
+                },
+              )
+            }
+          >
+            {t("models.deleteGo", { bytes: model.bytes })}
+          </Button>
+        </>
+      }
+    >
+      {remove.error && <FaultCard fault={remove.error.fault} fixes={{}} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,205 @@
+import { Autocomplete } from "@base-ui/react/autocomplete";
+import { Dialog } from "@base-ui/react/dialog";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { ArrowDownToLine, Boxes, Check, Search } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import { Bar } from "@/components/Bar";
+import { Button } from "@/components/Button";
+import { say } from "@/components/Toasts";
+import { useAcquire } from "@/features/models/acquire";
+import { reasonText } from "@/i18n/reasons";
+import { useFormat } from "@/i18n/format";
+import { cx } from "@/lib/cx";
+import { faultTitle } from "@/i18n/faults";
+import { useTell } from "@/state/ask";
+import { isActive, useLive } from "@/state/live";
+import { type Choosable, useShelves } from "@/state/models";
+import { chooseModel, useView } from "@/state/view";
+
+import { ContextPill, FitPill, SpeedPill } from "./pills";
+
+interface Shelf {
+  value: "disk" | "offered";
+  items: Choosable[];
+}
+
+/** Ctrl/Cmd+K: every model, what it would do here, and one key to use it. */
+export function ModelPicker() {
+  const { t } = useTranslation();
+  const open = useView((view) => view.picker);
+  const close = () => useView.setState({ picker: false });
+  return (
+    <Dialog.Root open={open} onOpenChange={(next) => useView.setState({ picker: next })}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
+        <Dialog.Viewport className="fixed inset-0 z-40 flex justify-center overflow-hidden px-3 pt-[9dvh] pb-3">
+          <Dialog.Popup
+            aria-label={t("picker.title")}
+            className="enter flex h-fit max-h-full w-full max-w-[680px] flex-col overflow-hidden rounded-xl bg-raised shadow-high outline-hidden"
+          >
+            <PickerBody close={close} />
+          </Dialog.Popup>
+        </Dialog.Viewport>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function PickerBody({ close }: { close: () => void }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const conversation = useParams({ strict: false }).id ?? "";
+  const fallback = useLive((live) => live.defaultModel);
+  const selected = useView((view) => view.chosen[conversation]) ?? fallback;
+  const { disk, offered } = useShelves();
+  const load = useTell("router/load");
+  const { acquire, dialog } = useAcquire();
+  const groups: Shelf[] = [
+    { value: "disk" as const, items: disk },
+    { value: "offered" as const, items: offered },
+  ].filter((group) => group.items.length > 0);
+
+  function choose(model: Choosable) {
+    if (model.disk) {
+      if (model.disk.state !== "ready") {
+        close();
+        void navigate({ to: "/models", search: { model: model.id } });
+        return;
+      }
+      chooseModel(conversation, model.id);
+      if (model.loaded?.status !== "ready" && model.loaded?.status !== "loading") {
+        load.mutate({ model: model.id, wishes: {} }, { onError: ({ fault }) => say(faultTitle(t, fault)) });
+      }
+      close();
+    } else if (!(model.transfer && isActive(model.transfer))) {
+      acquire(model);
+    }
+  }
+
+  return (
+    <>
+      <Autocomplete.Root
+        open
+        inline
+        items={groups}
+        itemToStringValue={(item: unknown) => {
+          const model = item as Choosable;
+          return `${model.name} ${model.quant} ${model.entry?.publisher ?? ""}`;
+        }}
+        autoHighlight="always"
+        keepHighlight
+      >
+        <div className="flex items-center gap-3 border-b border-hairline px-4">
+          <Search size={17} className="shrink-0 text-ink-3" aria-hidden="true" />
+          <Autocomplete.Input
+            aria-label={t("picker.search")}
+            placeholder={t("picker.search")}
+            className="h-13 w-full bg-transparent text-md outline-hidden"
+          />
+          <Dialog.Close className="sr-only">{t("app.close")}</Dialog.Close>
+        </div>
+        <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain p-2">
+          <Autocomplete.Empty>
+            <p className="px-3 py-8 text-center text-base text-ink-2 empty:hidden">
+              <Autocomplete.Value>
+                {(query) => t("picker.nothing", { query: String(query) })}
+              </Autocomplete.Value>
+            </p>
+          </Autocomplete.Empty>
+          <Autocomplete.List>
+            {(group: Shelf) => (
+              <Autocomplete.Group key={group.value} items={group.items} className="not-first:mt-2">
+                <Autocomplete.GroupLabel className="px-3 pt-1.5 pb-1 text-xs font-medium text-ink-3">
+                  {group.value === "disk" ? t("picker.onDisk") : t("picker.catalog")}
+                </Autocomplete.GroupLabel>
+                <Autocomplete.Collection>
+                  {(model: Choosable) => (
+                    <Autocomplete.Item
+                      key={model.id}
+                      value={model}
+                      onClick={() => choose(model)}
+                      className="flex min-h-14 flex-wrap items-center gap-x-3 gap-y-1.5 rounded-lg px-3 py-2 outline-hidden select-none data-highlighted:bg-pressed"
+                    >
+                      <ModelRow model={model} selected={model.id === selected} />
+                    </Autocomplete.Item>
+                  )}
+                </Autocomplete.Collection>
+              </Autocomplete.Group>
+            )}
+          </Autocomplete.List>
+        </div>
+        <div className="flex items-center gap-2 border-t border-hairline px-4 py-2 text-xs text-ink-3">
+          <span className="flex-1 max-sm:invisible">{t("picker.keys")}</span>
+          <Button
+            size="sm"
+            look="quiet"
+            onClick={() => {
+              close();
+              void navigate({ to: "/models" });
+            }}
+          >
+            <Boxes size={14} aria-hidden="true" />
+            {t("picker.manage")}
+          </Button>
+        </div>
+      </Autocomplete.Root>
+      {dialog}
+    </>
+  );
+}
+
+function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const why = model.plan?.verdict === "tooBig" ? model.plan.why[0] : undefined;
+  const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
+  const loading = model.loaded?.status === "loading" ? model.loaded : undefined;
+  return (
+    <>
+      <span className="min-w-0 flex-1 basis-44">
+        <span className="flex items-center gap-2">
+          <span className={cx("truncate text-base font-medium", why && "text-ink-2")}>{model.name}</span>
+          <span className="num shrink-0 text-xs text-ink-3">{model.quant}</span>
+          {selected && (
+            <Check size={15} className="shrink-0 text-sea-ink" aria-label={t("picker.selected")} />
+          )}
+        </span>
+        <span className="num block truncate text-xs text-ink-3">
+          {why
+            ? reasonText(t, format, why)
+            : model.disk?.state === "incomplete" || model.disk?.state === "damaged"
+              ? t(`models.state.${model.disk.state}`)
+              : model.loaded?.status === "ready"
+                ? t("picker.loaded")
+                : model.disk
+                  ? format.bytes(model.bytes)
+                  : t("picker.toDownload", { bytes: model.bytes })}
+        </span>
+        {moving && (
+          <Bar
+            label={t("picker.downloading")}
+            value={moving.totalBytes === 0 ? undefined : moving.doneBytes / moving.totalBytes}
+            className="mt-1.5 w-40"
+          />
+        )}
+        {loading && (
+          <Bar label={t("picker.loadingNow")} value={loading.progress?.value} className="mt-1.5 w-40" />
+        )}
+      </span>
+      <span className="flex flex-wrap items-center gap-1.5">
+        {model.disk && !model.disk.chat && <span className="text-xs text-ink-3">{t("picker.base")}</span>}
+        {model.plan && model.plan.verdict !== "tooBig" && (
+          <>
+            <SpeedPill plan={model.plan} />
+            <ContextPill tokens={model.plan.settings.context} />
+          </>
+        )}
+        <FitPill plan={model.plan} />
+        {!model.disk && !moving && (
+          <ArrowDownToLine size={15} className="text-ink-3" aria-label={t("picker.download")} />
+        )}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+import { useSearch } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { useTranslation } from "react-i18next";
+
+import { Choice, Toggle } from "@/components/Choice";
+import { FaultCard } from "@/components/FaultCard";
+import { Mark } from "@/components/Mark";
+import { Lines } from "@/features/models/PlanWords";
+import { MachineFacts } from "@/features/start/MachineFacts";
+import { LANGUAGES } from "@/i18n";
+import { faultOfResult, useAsk, useTell } from "@/state/ask";
+import { useLive } from "@/state/live";
+import type { Settings } from "@/wire/wire";
+
+import { Endpoint } from "./Endpoint";
+import { Engines } from "./Engines";
+import { Group, Row } from "./Group";
+import { Shortcuts } from "./Shortcuts";
+
+const SECTIONS = ["appearance", "engines", "endpoint", "shortcuts", "about", "aboutApp"] as const;
+
+export function SettingsPage() {
+  const { t } = useTranslation();
+  const { section } = useSearch({ from: "/settings" });
+  const settings = useAsk("settings/read", {});
+  const machine = useAsk("machine/read", { fresh: false });
+  const version = useLive((live) => live.version);
+  const write = useTell("settings/write");
+  const fault = faultOfResult(settings) ?? faultOfResult(write);
+  const now: Settings = write.isPending ? (write.variables?.settings ?? {}) : (settings.data ?? {});
+  const set = (change: Partial<Settings>) => write.mutate({ settings: { ...now, ...change } });
+
+  useEffect(() => {
+    if (section) document.getElementById(section)?.scrollIntoView({ block: "start" });
+  }, [section]);
+
+  return (
+    <div className="h-full overflow-y-auto">
+      <div className="mx-auto flex max-w-[920px] gap-10 px-5 py-8">
+        <nav
+          aria-label={t("settings.sections")}
+          className="sticky top-0 hidden w-40 shrink-0 self-start pt-12 lg:block"
+        >
+          <ul className="flex flex-col gap-0.5">
+            {SECTIONS.map((one) => (
+              <li key={one}>
+                <button
+                  type="button"
+                  onClick={() => document.getElementById(one)?.scrollIntoView({ block: "start" })}
+                  className="h-8 w-full rounded-md px-2.5 text-left text-sm text-ink-2 hover:bg-sunken hover:text-ink"
+                >
+                  {t(`settings.${one}`)}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div className="flex min-w-0 flex-1 flex-col gap-10 pb-16">
+          <h1 className="-mb-4 text-xl font-semibold">{t("settings.title")}</h1>
+          {fault && <FaultCard fault={fault} fixes={{ retry: () => void settings.refetch() }} />}
+
+          <Group id="appearance" title={t("settings.appearance")}>
+            <Row name={t("settings.theme")}>
+              <Choice
+                label={t("settings.theme")}
+                value={now.theme ?? "system"}
+                options={(["system", "light", "dark"] as const).map((value) => ({
+                  value,
+                  label: t(`settings.themes.${value}`),
+                }))}
+                onChange={(theme) => set({ theme })}
+              />
+            </Row>
+            <Row name={t("settings.language")}>
+              <Choice
+                label={t("settings.language")}
+                value={now.language ?? "system"}
+                options={(["system", ...LANGUAGES] as const).map((value) => ({
+                  value,
+                  label: t(`settings.languages.${value}`),
+                }))}
+                onChange={(language) => set({ language })}
+              />
+            </Row>
+            <Row name={t("settings.density")}>
+              <Choice
+                label={t("settings.density")}
+                value={now.density ?? "comfortable"}
+                options={(["comfortable", "compact"] as const).map((value) => ({
+                  value,
+                  label: t(`settings.densities.${value}`),
+                }))}
+                onChange={(density) => set({ density })}
+              />
+            </Row>
+            <Row name={t("settings.statusBar")} about={t("settings.statusBarAbout")}>
+              <Toggle
+                label={t("settings.statusBar")}
+                checked={now.statusBar !== false}
+                onChange={(statusBar) => set({ statusBar })}
+              />
+            </Row>
+          </Group>
+
+          <Engines />
+          <Endpoint on={now.endpoint === true} onChange={(endpoint) => set({ endpoint })} />
+          <Shortcuts />
+
+          <Group id="about" title={t("settings.about")} flat>
+            {machine.data && <MachineFacts machine={machine.data} />}
+          </Group>
+
+          <Group id="aboutApp" title={t("settings.aboutApp")} flat>
+            <div className="flex items-start gap-5">
+              <Mark size={52} className="mt-1" />
+              <div className="min-w-0 flex-1">
+                <p className="mb-3 text-base text-ink-2">{t("settings.markAbout")}</p>
+                <Lines
+                  rows={[
+                    [t("settings.version"), version || t("app.unknown")],
+                    [t("settings.sizes"), t("settings.sizesAbout")],
+                  ]}
+                />
+              </div>
+            </div>
+          </Group>
+        </div>
+      </div>
+    </div>
+  );
+}

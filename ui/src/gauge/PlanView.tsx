@@ -1,0 +1,141 @@
+import { Slider } from "@base-ui/react/slider";
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { Button } from "@/components/Button";
+import { FaultCard } from "@/components/FaultCard";
+import { Spinner } from "@/components/Spinner";
+import { pagesOf } from "@/features/picker/pills";
+import { useFormat } from "@/i18n/format";
+import { faultOfResult, useAsk } from "@/state/ask";
+import { useLive } from "@/state/live";
+import type { Machine, Plan } from "@/wire/wire";
+
+import { LoadGauge } from "./LoadGauge";
+import { contextSteps, nearestStep, type Pool, poolsOf, tightest, withContext } from "./pools";
+
+/** How long the water rests before the planner is asked again. */
+const SETTLE_MS = 180;
+
+interface PlanGaugesProps {
+  model: string;
+  plan: Plan;
+  machine: Machine | undefined;
+  /** Called with every plan that is shown, so that the words beside the gauge follow it. */
+  onPlan?: (plan: Plan) => void;
+  /** Offers to load with the context that was chosen. */
+  onLoad?: (context: number) => void;
+}
+
+/** The gauges of a plan, with a context that can be dragged: the water moves at once, the plan follows. */
+export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: PlanGaugesProps) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const sample = useLive((live) => live.sample);
+  const start = given.settings.context;
+  const [context, setContext] = useState(start);
+  const [settled, setSettled] = useState(start);
+  const steps = contextSteps(Math.max(given.model.contextTrained, start));
+  const made = useAsk(
+    "plan/make",
+    { model, wishes: { context: settled } },
+    { enabled: settled !== start, keepLast: true },
+  );
+  const plan = settled === start ? given : (made.data ?? given);
+  const planned = plan.settings.context;
+  const pools = withContext(poolsOf(plan, machine, sample), planned, context);
+  const tight = tightest(pools);
+  const fault = settled === start ? undefined : faultOfResult(made);
+  const thinking = context !== settled || made.isFetching;
+
+  useEffect(() => {
+    if (context === settled) return;
+    const timer = setTimeout(() => setSettled(context), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [context, settled]);
+
+  useEffect(() => onPlan?.(plan), [plan, onPlan]);
+
+  function drag(pool: Pool, bytes: number) {
+    const now = pool.parts.find((part) => part.layer === "context")?.bytes ?? 0;
+    if (now <= 0) return;
+    const wanted = (context * bytes) / now;
+    setContext(steps[nearestStep(steps, Math.max(1, wanted))] ?? context);
+  }
+
+  const index = nearestStep(steps, context);
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-wrap gap-x-8 gap-y-6">
+        {pools.map((pool) => {
+          const [used, whole] = format.pair(pool.usedBytes, pool.totalBytes);
+          const movable = pool.parts.some((part) => part.layer === "context");
+          return (
+            <div key={pool.id} className="min-w-0">
+              <p className="mb-3 text-sm">
+                <span className="font-medium">{pool.host ? t("gauge.memory") : pool.name}</span>
+                <span className="num block text-ink-2">{t("start.moved", { part: used, whole })}</span>
+              </p>
+              <LoadGauge pool={pool} {...(movable ? { onDrag: (bytes) => drag(pool, bytes) } : {})} />
+            </div>
+          );
+        })}
+      </div>
+
+      {tight && tight.overBytes > 0 && (
+        <p className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn-ink" role="status">
+          {t("gauge.above", { bytes: format.bytes(tight.overBytes) })}. {t("gauge.aboveFix")}
+        </p>
+      )}
+      {fault && <FaultCard fault={fault} fixes={{ retry: () => void made.refetch() }} />}
+
+      <div>
+        <div className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
+          <span className="font-medium">{t("gauge.contextSize")}</span>
+          <span className="num text-ink-2">
+            {t("gauge.contextValue", { n: context, pages: pagesOf(context) })}
+          </span>
+          {thinking && <Spinner size={12} className="self-center text-ink-3" />}
+        </div>
+        <Slider.Root
+          min={0}
+          max={steps.length - 1}
+          value={index}
+          onValueChange={(value) => setContext(steps[Number(value)] ?? context)}
+        >
+          <Slider.Control className="flex w-full touch-none items-center py-2.5 select-none">
+            <Slider.Track className="h-1.5 w-full rounded-full bg-pressed">
+              <Slider.Indicator className="rounded-full bg-(--water-context)" />
+              <Slider.Thumb
+                getAriaLabel={() => t("gauge.contextSize")}
+                getAriaValueText={() => t("gauge.contextValue", { n: context, pages: pagesOf(context) })}
+                className="size-5 rounded-full bg-raised shadow-low ring-1 ring-control has-[:focus-visible]:outline-2 has-[:focus-visible]:outline-offset-2 has-[:focus-visible]:outline-focus"
+              />
+            </Slider.Track>
+          </Slider.Control>
+        </Slider.Root>
+        <div className="num flex justify-between text-xs text-ink-3">
+          <span>{format.tokens(steps[0] ?? 0)}</span>
+          <span>{format.tokens(steps.at(-1) ?? 0)}</span>
+        </div>
+        {context !== start && (
+          <div className="mt-3 flex flex-wrap gap-2">
+            {onLoad && (
+              <Button
+                look="primary"
+                size="sm"
+                disabled={plan.verdict === "tooBig" || thinking}
+                onClick={() => onLoad(context)}
+              >
+                {t("gauge.loadWith", { size: format.tokens(context) })}
+              </Button>
+            )}
+            <Button size="sm" look="quiet" onClick={() => setContext(start)}>
+              {t("gauge.reset")}
+            </Button>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}

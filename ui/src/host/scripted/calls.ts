@@ -1,0 +1,406 @@
+import type { Calls, Fault, Message, Setup, TurnStats } from "@/wire/wire";
+
+import { CallError, type CallName } from "../host";
+import {
+  answerMessage,
+  catalog,
+  engine,
+  freshId,
+  libraryModel,
+  ownEngine,
+  recommendation,
+  userMessage,
+} from "./data";
+import { fileBytes, knows, machine, planFor } from "./planning";
+import { CODE, REASONING, TIDES } from "./texts";
+import type { World } from "./world";
+
+export type CallTable = { [N in CallName]: (body: Calls[N]["body"]) => Calls[N]["reply"] };
+
+const ENGINE_BYTES = 94_000_000;
+const now = () => Math.floor(Date.now() / 1000);
+
+function refuse(code: Fault["code"], fixes: Fault["fixes"], params: Fault["params"] = {}): never {
+  throw new CallError({ code, params, trace: [`scripted: ${code}`], fixes });
+}
+
+/** The same table that the core has, over the scripted world. */
+export function callTable(world: World): CallTable {
+  const library = () => ({
+    models: world.models,
+    catalog: catalog(world.models, world.accepted, world.where),
+    folder: "/home/ada/.cache/huggingface/hub",
+    usedBytes: world.models.reduce((sum, model) => sum + model.bytes, 0),
+    freeBytes: 182 * 1024 ** 3,
+  });
+  const summaries = (trash: boolean) =>
+    world.conversations
+      .filter((one) => (one.deletedAt !== undefined) === trash)
+      .map(({ messages: _messages, running: _running, ...summary }) => summary)
+      .toSorted((a, b) => b.updatedAt - a.updatedAt);
+  const conversation = (id: string) => world.find(id) ?? refuse("notFound", ["newConversation"]);
+  const engines = () => ({ engines: world.engines, available: ["cuda", "vulkan", "cpu"] });
+
+  return {
+    "status/read": () => ({
+      version: "0.1.0",
+      router: world.router,
+      ...(world.setup ? { setup: world.setup } : {}),
+      transfers: [...world.transfers.values()],
+      running: world.conversations.filter((one) => one.running !== undefined).map((one) => one.id),
+      firstStart: world.firstStart,
+      ...(world.settings.defaultModel ? { defaultModel: world.settings.defaultModel } : {}),
+    }),
+    "status/watch": ({ on }) => {
+      world.watch(on);
+      return {};
+    },
+    "machine/read": () => machine(world.where),
+    "plan/make": ({ model, wishes }) => {
+      const [id = "", quant = "Q4_K_M"] = model.split(":");
+      if (!knows(id)) refuse("unknownModel", ["chooseOtherModel"]);
+      return planFor(id, quant, wishes, world.where);
+    },
+    "plan/recommend": () => recommendation(world.models, world.where),
+    "setup/start": ({ model, quant, licenceAccepted }) => startSetup(world, model, quant, licenceAccepted),
+    "setup/stop": () => {
+      world.stop("setup");
+      if (world.setup) {
+        world.setSetup({
+          ...world.setup,
+          running: false,
+          steps: world.setup.steps.map((step) =>
+            step.state === "running" ? { ...step, state: "stopped" } : step,
+          ),
+        });
+      }
+      return {};
+    },
+    "models/list": library,
+    "models/pull": ({ model, licenceAccepted }) => {
+      const [id = "", quant = "Q4_K_M"] = model.split(":");
+      const known = library().catalog.find((one) => one.id === id);
+      if (!known) refuse("unknownModel", ["chooseOtherModel"]);
+      if (known.licence.consent && !known.licence.accepted && !licenceAccepted) {
+        refuse("licenceNotAccepted", ["acceptLicence"]);
+      }
+      world.accepted.add(id);
+      startPull(world, id, quant);
+      return { id: `${id}:${quant}` };
+    },
+    "models/stopPull": ({ id }) => {
+      world.stop(`pull ${id}`);
+      const transfer = world.transfers.get(id);
+      if (transfer) world.setTransfer({ ...transfer, state: "stopped", bytesPerS: 0 });
+      return {};
+    },
+    "models/import": ({ path }) => {
+      if (!path.endsWith(".gguf")) refuse("notGguf", ["importFile"], { path });
+      const model = { ...libraryModel("qwen3-4b", "Q6_K", world.where), path };
+      world.models = [...world.models.filter((one) => one.id !== model.id), model];
+      world.emit({ type: "libraryChanged" });
+      return model;
+    },
+    "models/verify": ({ id }) => ({ id, damaged: [], unpinned: [] }),
+    "models/remove": ({ id }) => {
+      const model = world.models.find((one) => one.id === id) ?? refuse("notFound", []);
+      world.models = world.models.filter((one) => one.id !== id);
+      world.emit({ type: "libraryChanged" });
+      return { freedBytes: model.bytes };
+    },
+    "engines/list": engines,
+    "engines/add": ({ path }) => {
+      if (path.includes("nothing")) refuse("noEngine", ["addEngine"], { path });
+      const { fault: _fault, ...own } = ownEngine();
+      world.engines = [...world.engines, { ...own, folder: path }];
+      world.emit({ type: "enginesChanged" });
+      return engines();
+    },
+    "engines/use": ({ id }) => {
+      world.engines = world.engines.map((one) => ({ ...one, inUse: one.id === id }));
+      world.emit({ type: "enginesChanged" });
+      return engines();
+    },
+    "engines/remove": ({ id }) => {
+      world.engines = world.engines.filter((one) => one.id !== id);
+      world.emit({ type: "enginesChanged" });
+      return engines();
+    },
+    "engines/check": ({ id }) => ({
+      engine: id,
+      passed: true,
+      steps: [
+        { code: "files", passed: true, detail: "llama-server and 9 libraries" },
+        { code: "version", passed: true, detail: "version: b11429 (6f3a0c1)" },
+        { code: "devices", passed: true, detail: "CUDA0: NVIDIA GeForce RTX 4070 Laptop (8188 MiB)" },
+        { code: "abilities", passed: true, detail: "--models-preset --no-models-autoload --cache-ram" },
+      ],
+    }),
+    "engines/install": () => {
+      const id = engine().id;
+      runTransfer(
+        world,
+        { id, subject: id, state: "running", doneBytes: 0, totalBytes: ENGINE_BYTES, bytesPerS: 11e6 },
+        () => {
+          world.engines = [...world.engines.filter((one) => one.id !== id), engine()];
+          world.emit({ type: "enginesChanged" });
+        },
+      );
+      return { id };
+    },
+    "router/read": () => world.router,
+    "router/load": ({ model, wishes }) => {
+      world.load(model, wishes.context);
+      return world.router;
+    },
+    "router/unload": ({ model }) => {
+      if (world.router.state === "ready") {
+        world.setRouter({ ...world.router, models: world.router.models.filter((one) => one.id !== model) });
+      }
+      return world.router;
+    },
+    "router/stop": () => {
+      world.setRouter({ state: "off" });
+      return world.router;
+    },
+    "conversations/list": ({ trash }) => ({ conversations: summaries(trash) }),
+    "conversations/open": ({ id }) => conversation(id),
+    "conversations/create": ({ model }) => {
+      const made = {
+        id: freshId("c"),
+        title: "",
+        createdAt: now(),
+        updatedAt: now(),
+        messages: [],
+        ...(model ? { model } : {}),
+      };
+      world.conversations.unshift(made);
+      return made;
+    },
+    "conversations/rename": ({ id, title }) => {
+      const one = conversation(id);
+      one.title = title;
+      world.changed(one);
+      return {};
+    },
+    "conversations/delete": ({ id }) => {
+      const one = conversation(id);
+      one.deletedAt = now();
+      world.changed(one);
+      return {};
+    },
+    "conversations/restore": ({ id }) => {
+      const one = conversation(id);
+      delete one.deletedAt;
+      world.changed(one);
+      return {};
+    },
+    "turn/start": ({ conversation: id, text, model }) => {
+      const one = conversation(id);
+      if (one.running !== undefined) refuse("busy", ["retry"]);
+      const user = userMessage(text, now());
+      if (one.title === "") one.title = text.slice(0, 60);
+      if (model) one.model = model;
+      one.updatedAt = now();
+      one.messages.push(user);
+      const turn = freshId("m");
+      one.running = turn;
+      world.changed(one);
+      world.emit({ type: "turnStarted", conversation: id, turn, user });
+      if (!world.frozen) answer(world, id, turn, /code|python|function/i.test(text) ? CODE : TIDES);
+      return { id: turn };
+    },
+    "turn/stop": ({ conversation: id }) => {
+      const one = conversation(id);
+      if (one.running !== undefined) endTurn(world, id, one.running, "stopped");
+      return {};
+    },
+    "settings/read": () => world.settings,
+    "settings/write": ({ settings }) => {
+      world.settings = settings;
+      world.emit({ type: "settingsChanged" });
+      return settings;
+    },
+    "endpoint/read": () => ({
+      ...(world.settings.endpoint ? { url: "http://127.0.0.1:18760/v1" } : {}),
+      key: "pl-3f9c1b7e42a84d0c9a6e5d2f8b1c7a30",
+    }),
+  };
+}
+
+export function startSetup(
+  world: World,
+  model: string,
+  quant: string,
+  licenceAccepted: boolean,
+  from = 0,
+): Setup {
+  const known = catalog(world.models, world.accepted, world.where).find((one) => one.id === model);
+  if (known?.licence.consent && !known.licence.accepted && !licenceAccepted) {
+    refuse("licenceNotAccepted", ["acceptLicence"]);
+  }
+  world.accepted.add(model);
+  const bytes = fileBytes(model, quant);
+  const total = bytes + ENGINE_BYTES;
+  let done =
+    world.setup?.model === model && !world.setup.done
+      ? Math.max(world.setup.doneBytes, from * total)
+      : from * total;
+  const state = (): Setup => {
+    const engineDone = done >= ENGINE_BYTES;
+    const modelDone = done >= total;
+    return {
+      model,
+      quant,
+      running: true,
+      done: false,
+      doneBytes: Math.min(done, total),
+      totalBytes: total,
+      secondsLeft: Math.round((total - done) / 11.4e6),
+      steps: [
+        { name: "engine", state: engineDone ? "done" : "running", value: Math.min(1, done / ENGINE_BYTES) },
+        {
+          name: "model",
+          state: modelDone ? "done" : engineDone ? "running" : "waiting",
+          value: Math.max(0, Math.min(1, (done - ENGINE_BYTES) / bytes)),
+        },
+        { name: "start", state: modelDone ? "running" : "waiting" },
+        { name: "proof", state: "waiting" },
+      ],
+    };
+  };
+  const first = state();
+  world.setSetup(first);
+  if (world.frozen) return first;
+  world.every("setup", 100, () => {
+    done += 1.1e8;
+    if (done < total) {
+      world.setSetup(state());
+      return;
+    }
+    world.stop("setup");
+    done = total;
+    world.engines = [engine()];
+    world.models = [
+      ...world.models.filter((one) => one.id !== `${model}:${quant}`),
+      libraryModel(model, quant, world.where),
+    ];
+    world.settings = { ...world.settings, defaultModel: `${model}:${quant}` };
+    world.emit({ type: "libraryChanged" });
+    world.emit({ type: "enginesChanged" });
+    world.setSetup(state());
+    world.load(`${model}:${quant}`, undefined, () => {
+      world.firstStart = false;
+      world.setSetup({
+        ...state(),
+        running: false,
+        done: true,
+        steps: state().steps.map((step) => ({ ...step, state: "done" })),
+      });
+      world.emit({ type: "settingsChanged" });
+    });
+  });
+  return first;
+}
+
+export function startPull(world: World, id: string, quant: string, from = 0): void {
+  const model = `${id}:${quant}`;
+  const totalBytes = fileBytes(id, quant);
+  const before = world.transfers.get(model)?.doneBytes ?? from * totalBytes;
+  runTransfer(
+    world,
+    { id: model, subject: model, state: "running", doneBytes: before, totalBytes, bytesPerS: 11.4e6 },
+    () => {
+      world.models = [
+        ...world.models.filter((one) => one.id !== model),
+        libraryModel(id, quant, world.where),
+      ];
+      world.emit({ type: "libraryChanged" });
+    },
+  );
+}
+
+function runTransfer(
+  world: World,
+  transfer: ReturnType<World["transfers"]["get"]> & object,
+  done: () => void,
+): void {
+  world.setTransfer(transfer);
+  if (world.frozen) return;
+  const key = `pull ${transfer.id}`;
+  world.every(key, 250, () => {
+    const current = world.transfers.get(transfer.id);
+    if (!current) return;
+    const doneBytes = Math.min(current.totalBytes, current.doneBytes + 4.2e7);
+    if (doneBytes < current.totalBytes) {
+      world.setTransfer({ ...current, doneBytes });
+      return;
+    }
+    world.stop(key);
+    world.setTransfer({ ...current, doneBytes, state: "done", bytesPerS: 0 });
+    done();
+  });
+}
+
+/** Reads the prompt, thinks a little, then writes word by word. */
+export function answer(world: World, id: string, turn: string, text: string): void {
+  const words = text.split(/(?<=\s)/);
+  const thoughts = text === CODE ? REASONING.split(/(?<=\s)/) : [];
+  const total = 1480;
+  let read = 0;
+  world.every(`turn ${id}`, 28, () => {
+    if (read < total) {
+      read = Math.min(total, read + 256);
+      world.emit({ type: "promptRead", conversation: id, turn, done: read, total });
+      return;
+    }
+    const thought = thoughts.shift();
+    if (thought !== undefined) {
+      grow(world, id, turn, { reasoning: thought });
+      return;
+    }
+    const word = words.shift();
+    if (word !== undefined) grow(world, id, turn, { text: word });
+    else endTurn(world, id, turn, "complete");
+  });
+}
+
+const written = new Map<string, { text: string; reasoning: string }>();
+
+export function grow(
+  world: World,
+  id: string,
+  turn: string,
+  piece: { text?: string; reasoning?: string },
+): void {
+  const before = written.get(turn) ?? { text: "", reasoning: "" };
+  written.set(turn, {
+    text: before.text + (piece.text ?? ""),
+    reasoning: before.reasoning + (piece.reasoning ?? ""),
+  });
+  if (piece.reasoning) world.emit({ type: "reasoningAdded", conversation: id, turn, text: piece.reasoning });
+  if (piece.text) world.emit({ type: "textAdded", conversation: id, turn, text: piece.text });
+}
+
+function endTurn(world: World, id: string, turn: string, end: "complete" | "stopped"): void {
+  world.stop(`turn ${id}`);
+  const one = world.find(id);
+  if (!one) return;
+  const { text, reasoning } = written.get(turn) ?? { text: "", reasoning: "" };
+  const stats: TurnStats = {
+    route: "local",
+    model: one.model ?? world.settings.defaultModel ?? "",
+    promptTokens: 1480,
+    cachedTokens: 1216,
+    completionTokens: Math.max(1, Math.round((text.length + reasoning.length) / 4)),
+    firstTokenMs: 380,
+    decodeTps: 36.4,
+    window: 8192,
+  };
+  const message: Message = { ...answerMessage(text, now(), { reasoning, end, stats }), id: turn };
+  delete one.running;
+  one.messages = [...one.messages.filter((before) => before.id !== turn), message];
+  one.updatedAt = now();
+  world.emit({ type: "turnEnded", conversation: id, turn, end, stats });
+  world.changed(one);
+}

@@ -1,0 +1,172 @@
+import type { ChatEnd, Conversation, Event, Fault, Message, TurnStats } from "@/wire/wire";
+
+/** The answer that is being written. Text grows here, so that finished messages never change identity. */
+export interface Writing {
+  turn: string;
+  text: string;
+  reasoning: string;
+  /** While the prompt is being read. */
+  prompt?: { done: number; total: number };
+}
+
+/** One open conversation, as the screen shows it. */
+export interface Thread {
+  id: string;
+  messages: Message[];
+  writing?: Writing;
+  /** The conversation was read from the store; before that only events are known. */
+  loaded: boolean;
+  /** We came in while an answer was under way: its beginning may be missing until it is read again. */
+  joinedLate: boolean;
+}
+
+export type TurnEvent = Extract<
+  Event,
+  { type: "turnStarted" | "promptRead" | "textAdded" | "reasoningAdded" | "turnEnded" }
+>;
+
+export function isTurnEvent(event: Event): event is TurnEvent {
+  switch (event.type) {
+    case "turnStarted":
+    case "promptRead":
+    case "textAdded":
+    case "reasoningAdded":
+    case "turnEnded":
+      return true;
+    case "routerChanged":
+    case "setupMoved":
+    case "transferMoved":
+    case "sampled":
+    case "libraryChanged":
+    case "enginesChanged":
+    case "settingsChanged":
+    case "conversationChanged":
+    case "missed":
+      return false;
+    default:
+      // A newer app may send what this page does not know: leave it, but fail to compile when we could know.
+      return event satisfies never;
+  }
+}
+
+export function emptyThread(id: string): Thread {
+  return { id, messages: [], loaded: false, joinedLate: false };
+}
+
+/** What a stored conversation looks like on the screen, keeping what events told us meanwhile. */
+export function opened(conversation: Conversation, before: Thread | undefined): Thread {
+  const running = conversation.running;
+  if (running === undefined) {
+    return { id: conversation.id, messages: conversation.messages, loaded: true, joinedLate: false };
+  }
+  const stored = conversation.messages.find((message) => message.id === running);
+  const heard = before?.writing?.turn === running ? before.writing : undefined;
+  const text = longer(heard?.text, stored?.text);
+  const reasoning = longer(heard?.reasoning, stored?.reasoning);
+  return {
+    id: conversation.id,
+    messages: conversation.messages.filter((message) => message.id !== running),
+    writing: { turn: running, text, reasoning, ...(heard?.prompt ? { prompt: heard.prompt } : {}) },
+    loaded: true,
+    joinedLate: heard === undefined || before?.joinedLate === true,
+  };
+}
+
+function longer(one = "", other = ""): string {
+  return one.length >= other.length ? one : other;
+}
+
+/** One event later. Pure, so that a thread can be tested without a screen. */
+export function hear(thread: Thread, event: TurnEvent): Thread {
+  switch (event.type) {
+    case "turnStarted": {
+      const known = thread.messages.some((message) => message.id === event.user.id);
+      return {
+        ...thread,
+        messages: known ? thread.messages : [...thread.messages, event.user],
+        writing: { turn: event.turn, text: "", reasoning: "" },
+      };
+    }
+    case "promptRead": {
+      const { writing, joinedLate } = current(thread, event.turn);
+      return {
+        ...thread,
+        joinedLate,
+        writing: { ...writing, prompt: { done: event.done, total: event.total } },
+      };
+    }
+    case "textAdded": {
+      const { writing, joinedLate } = current(thread, event.turn);
+      return {
+        ...thread,
+        joinedLate,
+        writing: { ...withoutPrompt(writing), text: writing.text + event.text },
+      };
+    }
+    case "reasoningAdded": {
+      const { writing, joinedLate } = current(thread, event.turn);
+      return {
+        ...thread,
+        joinedLate,
+        writing: { ...withoutPrompt(writing), reasoning: writing.reasoning + event.text },
+      };
+    }
+    case "turnEnded": {
+      if (
+        thread.writing?.turn !== event.turn &&
+        thread.messages.some((message) => message.id === event.turn)
+      ) {
+        return thread;
+      }
+      const { writing, joinedLate } = current(thread, event.turn);
+      const answer = finished(writing, event.end, event.stats, event.fault);
+      const { writing: _done, ...rest } = thread;
+      return { ...rest, joinedLate, messages: [...thread.messages, answer] };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+function withoutPrompt({ prompt: _read, ...writing }: Writing): Writing {
+  return writing;
+}
+
+function current(thread: Thread, turn: string): { writing: Writing; joinedLate: boolean } {
+  if (thread.writing?.turn === turn) return { writing: thread.writing, joinedLate: thread.joinedLate };
+  return { writing: { turn, text: "", reasoning: "" }, joinedLate: true };
+}
+
+function finished(writing: Writing, end: ChatEnd, stats?: TurnStats, fault?: Fault): Message {
+  return {
+    id: writing.turn,
+    role: "assistant",
+    text: writing.text,
+    reasoning: writing.reasoning,
+    createdAt: Math.floor(Date.now() / 1000),
+    end,
+    ...(stats ? { stats } : {}),
+    ...(fault ? { fault } : {}),
+  };
+}
+
+/** Neighbouring pieces of one answer become one event: a frame then costs one update, not one a token. */
+export function joined(events: readonly Event[]): Event[] {
+  const out: Event[] = [];
+  for (const event of events) {
+    const last = out.at(-1);
+    if (
+      last &&
+      (event.type === "textAdded" || event.type === "reasoningAdded") &&
+      last.type === event.type &&
+      last.turn === event.turn
+    ) {
+      out[out.length - 1] = { ...last, text: last.text + event.text };
+    } else if (last && event.type === "sampled" && last.type === "sampled") {
+      out[out.length - 1] = event;
+    } else {
+      out.push(event);
+    }
+  }
+  return out;
+}

@@ -1,0 +1,95 @@
+import { create } from "zustand";
+
+import type { Event, LoadedModel, Router, Sample, Setup, Status, Transfer } from "@/wire/wire";
+
+/** What changes by itself: the router, a setup, transfers, the sampler. Seeded by `status/read`. */
+interface Live {
+  /** `status/read` was answered at least once. */
+  known: boolean;
+  connected: boolean;
+  version: string;
+  router: Router;
+  setup: Setup | undefined;
+  sample: Sample | undefined;
+  transfers: Record<string, Transfer>;
+  running: string[];
+  firstStart: boolean;
+  defaultModel: string | undefined;
+}
+
+export const useLive = create<Live>()(() => ({
+  known: false,
+  connected: true,
+  version: "",
+  router: { state: "off" },
+  setup: undefined,
+  sample: undefined,
+  transfers: {},
+  running: [],
+  firstStart: false,
+  defaultModel: undefined,
+}));
+
+export function seedLive(status: Status): void {
+  useLive.setState({
+    known: true,
+    version: status.version,
+    router: status.router,
+    setup: status.setup,
+    sample: status.sample ?? useLive.getState().sample,
+    transfers: Object.fromEntries(status.transfers.map((transfer) => [transfer.id, transfer])),
+    running: status.running,
+    firstStart: status.firstStart,
+    defaultModel: status.defaultModel,
+  });
+}
+
+/** Keeps the live picture up to date; events of other concerns pass by. */
+export function liveHear(event: Event): void {
+  switch (event.type) {
+    case "routerChanged":
+      useLive.setState({ router: event.router });
+      break;
+    case "setupMoved":
+      useLive.setState({ setup: event.setup });
+      break;
+    case "transferMoved":
+      useLive.setState(({ transfers }) => ({
+        transfers: { ...transfers, [event.transfer.id]: event.transfer },
+      }));
+      break;
+    case "sampled":
+      useLive.setState({ sample: event.sample });
+      break;
+    case "turnStarted":
+      useLive.setState(({ running }) => ({
+        running: running.includes(event.conversation) ? running : [...running, event.conversation],
+      }));
+      break;
+    case "turnEnded":
+      useLive.setState(({ running }) => ({ running: running.filter((id) => id !== event.conversation) }));
+      break;
+    case "libraryChanged":
+    case "enginesChanged":
+    case "settingsChanged":
+    case "conversationChanged":
+    case "promptRead":
+    case "textAdded":
+    case "reasoningAdded":
+    case "missed":
+      break;
+    default:
+      event satisfies never;
+  }
+}
+
+const NONE: LoadedModel[] = [];
+
+/** The models of a running router; empty in every other state. */
+export function routerModels(router: Router): LoadedModel[] {
+  return router.state === "ready" ? router.models : NONE;
+}
+
+export function isActive(transfer: Transfer): boolean {
+  return transfer.state === "running" || transfer.state === "checking";
+}
