@@ -12,8 +12,13 @@ const BUFFER: Bytes = Bytes::mib(512);
 const BUFFER_PER_THREAD_MIN: Bytes = Bytes::mib(4);
 const THREADS_MAX: usize = 256;
 const FILLING: Duration = Duration::from_millis(120);
-const READING: Duration = Duration::from_millis(150);
+/// The reading is cut into slots, and the fastest ones count: in the others something else ran.
+const SLOT: Duration = Duration::from_millis(10);
+const SLOTS: usize = 15;
+const FASTEST: usize = 3;
 const STEP: usize = 1 << 20;
+/// A thread that had its processor for less of the time was not alone.
+const QUIET_SHARE: f64 = 0.9;
 
 /// A measured reading speed and how it was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +27,8 @@ pub struct HostBandwidth {
     pub threads: u32,
     /// What was read over and over.
     pub buffer: Bytes,
+    /// Nothing else kept the processors busy. Where it did, the figure is too low and not worth keeping.
+    pub quiet: bool,
 }
 
 /// Reads a buffer with all processors for about 0.3 s. Blocks its thread and keeps every processor busy, so it
@@ -41,7 +48,7 @@ pub fn measure_host_bandwidth() -> Option<HostBandwidth> {
     let words = usize::try_from(per_thread.0 / 8).ok()?;
 
     let start = Barrier::new(threads);
-    let parts: Vec<(f64, usize)> = thread::scope(|scope| {
+    let parts: Vec<Part> = thread::scope(|scope| {
         let readers: Vec<_> = (0..threads)
             .map(|_| scope.spawn(|| read_alone(words, &start)))
             .collect();
@@ -50,26 +57,36 @@ pub fn measure_host_bandwidth() -> Option<HostBandwidth> {
             .filter_map(|reader| reader.join().ok())
             .collect()
     });
-    let rate: f64 = parts.iter().map(|(rate, _)| rate).sum();
-    let buffer = Bytes(parts.iter().map(|(_, words)| *words as u64 * 8).sum());
-    if !rate.is_finite() || rate < 1.0 {
-        return None;
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "checked to be positive; it saturates"
-    )]
-    let read = BytesPerSecond(rate as u64);
+    let buffer = parts.iter().map(|part| part.buffer).sum();
+    let per_slot = (0..SLOTS)
+        .map(|slot| parts.iter().map(|part| part.read[slot]).sum())
+        .collect();
+    let read = typical_of_fastest(per_slot)?;
+    let quiet = parts.iter().all(|part| part.quiet);
     Some(HostBandwidth {
+        quiet,
         read,
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
         buffer,
     })
 }
 
-/// Bytes per second of one thread, and how many words it had time to fill.
-fn read_alone(words: usize, start: &Barrier) -> (f64, usize) {
+/// The middle one of the fastest slots, as a rate.
+fn typical_of_fastest(mut per_slot: Vec<Bytes>) -> Option<BytesPerSecond> {
+    const SLOTS_PER_SECOND: u64 = 100;
+    per_slot.sort_unstable_by(|one, other| other.cmp(one));
+    let typical = per_slot.get(FASTEST / 2)?.times(SLOTS_PER_SECOND);
+    (typical > Bytes::ZERO).then_some(BytesPerSecond(typical.0))
+}
+
+/// What one thread had time to fill, and how much it read in each slot.
+struct Part {
+    buffer: Bytes,
+    read: [Bytes; SLOTS],
+    quiet: bool,
+}
+
+fn read_alone(words: usize, start: &Barrier) -> Part {
     // Filled by the thread that reads it, so that it lies in that processor's own memory.
     let filling = Instant::now();
     let mut buffer: Vec<u64> = Vec::new();
@@ -80,20 +97,42 @@ fn read_alone(words: usize, start: &Barrier) -> (f64, usize) {
     }
     start.wait();
     let reading = Instant::now();
-    let mut read: u64 = 0;
+    let before = on_processor();
+    let mut read = [Bytes::ZERO; SLOTS];
     'all: while !buffer.is_empty() {
         for step in buffer.chunks(STEP / 8) {
             black_box(sum(step));
-            read += step.len() as u64 * 8;
-            if reading.elapsed() >= READING {
+            let slot = usize::try_from(reading.elapsed().as_nanos() / SLOT.as_nanos()).unwrap_or(SLOTS);
+            let Some(done) = read.get_mut(slot) else {
                 break 'all;
-            }
+            };
+            *done = done.plus(Bytes(step.len() as u64 * 8));
         }
     }
-    (
-        Bytes(read).as_f64() / reading.elapsed().as_secs_f64(),
-        buffer.len(),
-    )
+    let took = reading.elapsed();
+    let quiet = match (before, on_processor()) {
+        (Some(before), Some(after)) => after.saturating_sub(before) >= took.mul_f64(QUIET_SHARE),
+        (None, _) | (_, None) => true,
+    };
+    Part {
+        buffer: Bytes(buffer.len() as u64 * 8),
+        read,
+        quiet,
+    }
+}
+
+/// How long this thread was on a processor so far, where the system tells.
+fn on_processor() -> Option<Duration> {
+    #[cfg(target_os = "linux")]
+    {
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Some(Duration::new(
+            u64::try_from(spent.tv_sec).ok()?,
+            u32::try_from(spent.tv_nsec).ok()?,
+        ))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 /// Eight sums side by side, so that the adding never waits and only the memory does.
@@ -117,6 +156,13 @@ mod tests {
     #[test]
     fn every_word_is_read() {
         assert_eq!(sum(&[1; 1003]), 1003);
+    }
+
+    #[test]
+    fn slots_in_which_something_else_ran_do_not_count() {
+        let slots = [1, 90, 5, 100, 95, 0, 7].map(Bytes::mib).to_vec();
+        assert_eq!(typical_of_fastest(slots), Some(BytesPerSecond((95 * 100) << 20)));
+        assert_eq!(typical_of_fastest(vec![Bytes::ZERO; SLOTS]), None);
     }
 
     #[test]

@@ -99,8 +99,8 @@ impl<'a> Card<'a> {
                 .unwrap_or_default()
                 .trim_start_matches("0x")
                 .to_ascii_lowercase();
-            if let Some(name) = self.facts.value(&format!("amdgpu.ids {device:04x}:{revision}")) {
-                return short(name);
+            if let Some(name) = self.listed(&format!("amdgpu.ids {device:04x}:{revision}")) {
+                return name;
             }
         }
         let vendor = match self.maker {
@@ -108,17 +108,23 @@ impl<'a> Card<'a> {
             Maker::Amd => 0x1002,
             Maker::Intel => 0x8086,
         };
+        let Some(name) = self.listed(&format!("pci.ids {vendor:04x}:{device:04x}")) else {
+            return format!("{maker} GPU {device:04x}");
+        };
         // `AD102 [GeForce RTX 4090]`: the part in brackets is the one on the box.
-        match self.facts.value(&format!("pci.ids {vendor:04x}:{device:04x}")) {
-            Some(name) => {
-                let on_box = name
-                    .rsplit_once('[')
-                    .and_then(|(_, rest)| rest.split_once(']'))
-                    .map_or(name, |(name, _)| name);
-                short(&format!("{maker} {on_box}"))
-            }
-            None => format!("{maker} GPU {device:04x}"),
+        let on_box = name
+            .rsplit_once('[')
+            .and_then(|(_, rest)| rest.split_once(']'))
+            .map_or(name.as_str(), |(name, _)| name);
+        if on_box.starts_with(maker) {
+            on_box.to_owned()
+        } else {
+            format!("{maker} {on_box}")
         }
+    }
+
+    fn listed(&self, key: &str) -> Option<String> {
+        self.facts.value(key).map(short).filter(|name| !name.is_empty())
     }
 
     /// Says why a card of a known maker cannot be used, when it cannot.

@@ -18,7 +18,7 @@ pub(super) struct Candidate<'a> {
 /// What CUDA shows of these cards, in its order. It reads the list up to the first entry that names nothing.
 pub(super) fn to_cuda(facts: &Facts, mut cards: Vec<Candidate<'_>>, notes: &mut Vec<Note>) -> Vec<Device> {
     let Some(value) = facts.variables.get(CUDA) else {
-        return cards.into_iter().map(|card| card.device).collect();
+        return one_slice(cards.into_iter().map(|card| card.device).collect());
     };
     let numbers = value.split(',').any(|entry| entry.trim().parse::<u32>().is_ok());
     let by_bus = facts
@@ -43,6 +43,7 @@ pub(super) fn to_cuda(facts: &Facts, mut cards: Vec<Candidate<'_>>, notes: &mut 
             shown.push(device);
         }
     }
+    let shown = one_slice(shown);
     for card in &cards {
         // A card is shown when itself or one of its slices is.
         let prefix = format!("{}/", card.device.id.split('/').next().unwrap_or_default());
@@ -60,6 +61,16 @@ pub(super) fn to_cuda(facts: &Facts, mut cards: Vec<Candidate<'_>>, notes: &mut 
         });
     }
     shown
+}
+
+/// However many slices there are, a program gets the first that it may see.
+fn one_slice(mut devices: Vec<Device>) -> Vec<Device> {
+    let mut slices = 0;
+    devices.retain(|device| {
+        slices += usize::from(device.id.contains("/mig-"));
+        !device.id.contains("/mig-") || slices == 1
+    });
+    devices
 }
 
 fn named(entry: &str, cards: &[Candidate<'_>]) -> Option<Device> {
