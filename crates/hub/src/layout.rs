@@ -195,7 +195,8 @@ impl RepoFolder {
         self.blobs().join(etag.as_str())
     }
 
-    /// The name that the hub's own tools use for an unfinished download, so that either continues the other's.
+    /// The name of an unfinished download, after the content and not after us: a run that was killed is found
+    /// by the next one. The hub's own tools used the same name until they took one for each process.
     pub(crate) fn part(&self, etag: &Etag) -> PathBuf {
         self.blobs().join(format!("{etag}{PARTIAL}"))
     }

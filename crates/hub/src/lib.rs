@@ -2,8 +2,7 @@
 //!
 //! A file's bytes are checked before anybody can see the file: they grow in a part, are hashed on their way,
 //! and the whole appears under its name by one rename. The library is the shared Hugging Face cache, so other
-//! tools see what we fetch and we see what they did; an unfinished download of theirs is continued by us and
-//! the other way round, since the name of the part is the name of the content.
+//! tools see what we fetch and we see what they did; their lock on a content is ours too.
 //!
 //! Never shows a file as usable whose bytes are wrong, never mixes two versions of a file, never throws away
 //! bytes that could still be used, never removes anything outside the cache, never sends the token to anybody

@@ -1,0 +1,98 @@
+use rusqlite_migration::{M, Migrations};
+
+/// One entry a version, never changed once it was released.
+const STEPS: &[M<'static>] = &[M::up(FIRST)];
+
+pub(crate) const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
+
+/// The version after all steps.
+pub(crate) fn known_version() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+/// Messages form a tree: each names the one it follows, and a conversation names the leaf it shows. A
+/// conversation that was never edited is a list. The text of a running answer lies in `pieces`, so that a batch
+/// is one small row and not the whole text again; ending puts it together.
+const FIRST: &str = "
+    CREATE TABLE conversations (
+        id          TEXT PRIMARY KEY,
+        title       TEXT NOT NULL,
+        model       TEXT,
+        created_at  INTEGER NOT NULL,
+        updated_at  INTEGER NOT NULL,
+        deleted_at  INTEGER,
+        head        TEXT
+    ) STRICT;
+
+    CREATE TABLE messages (
+        id            TEXT PRIMARY KEY,
+        conversation  TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+        parent        TEXT REFERENCES messages (id) ON DELETE CASCADE,
+        role          TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+        text          TEXT NOT NULL,
+        reasoning     TEXT NOT NULL,
+        created_at    INTEGER NOT NULL,
+        ended_at      INTEGER,
+        ended         TEXT CHECK (ended IN ('complete', 'length', 'stopped', 'failed', 'interrupted')),
+        stats         TEXT,
+        fault         TEXT,
+        -- While it is being written: by whom, and how many bytes so far.
+        writer        TEXT,
+        written       INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX messages_by_conversation ON messages (conversation);
+    CREATE INDEX messages_by_parent ON messages (parent);
+    CREATE INDEX messages_being_written ON messages (writer) WHERE writer IS NOT NULL;
+
+    CREATE TABLE pieces (
+        message    TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+        number     INTEGER NOT NULL,
+        text       TEXT NOT NULL,
+        reasoning  TEXT NOT NULL,
+        PRIMARY KEY (message, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE settings (
+        name   TEXT PRIMARY KEY,
+        value  TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE measurements (
+        id        INTEGER PRIMARY KEY,
+        taken_at  INTEGER NOT NULL,
+        kind      TEXT NOT NULL,
+        model     TEXT NOT NULL,
+        body      TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX measurements_by_kind ON measurements (kind, model, taken_at);
+
+    CREATE TABLE transfers (
+        id           TEXT PRIMARY KEY,
+        subject      TEXT NOT NULL,
+        state        TEXT NOT NULL CHECK (state IN ('running', 'paused', 'cancelled', 'failed', 'done')),
+        done_bytes   INTEGER NOT NULL,
+        total_bytes  INTEGER NOT NULL,
+        started_at   INTEGER NOT NULL,
+        updated_at   INTEGER NOT NULL,
+        body         TEXT NOT NULL,
+        fault        TEXT
+    ) STRICT;
+";
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::{MIGRATIONS, known_version};
+
+    #[test]
+    fn every_step_applies_and_counts() {
+        MIGRATIONS.validate().unwrap();
+        let mut connection = Connection::open_in_memory().unwrap();
+        MIGRATIONS.to_latest(&mut connection).unwrap();
+        let version: i64 = connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(version, known_version());
+    }
+}
