@@ -123,7 +123,7 @@ fn sized(
     notes: &mut Vec<Note>,
 ) -> Option<Device> {
     let (kind, total, free, source) = match reading {
-        Reading::Known(said) => {
+        Reading::Known(said) if said.total_bytes > Bytes::ZERO || !is_in_processor(card) => {
             let total =
                 size(&said.total_bytes.0.to_string(), "NVML", notes).filter(|&bytes| bytes > Bytes::ZERO);
             let Some(total) = total else {
@@ -132,7 +132,7 @@ fn sized(
             };
             (DeviceKind::Discrete, total, said.free_bytes.min(total), "NVML")
         }
-        Reading::NotSupported => {
+        Reading::Known(_) | Reading::NotSupported => {
             notes.push(Note::GpuMemoryIsRam { name: name.clone() });
             if memory.total == Bytes::ZERO {
                 return None;
@@ -182,4 +182,11 @@ fn bandwidth(card: &NvmlDevice) -> Option<Sourced<BytesPerSecond>> {
         value,
         source: "NVML bus width and memory clock".to_owned(),
     })
+}
+
+/// NVIDIA's own systems on a chip, by compute capability: Jetson from TX1 to Thor, and GB10. Some versions of
+/// their driver say 0 instead of "not supported".
+fn is_in_processor(card: &NvmlDevice) -> bool {
+    card.compute
+        .is_some_and(|version| [(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0), (12, 1)].contains(&version))
 }

@@ -189,6 +189,10 @@ impl Asker {
     }
 
     fn ask(&mut self) -> &[CardUse] {
+        // A late answer to the last question, so that the next one is not taken for this one's.
+        if let Ok(said) = self.answers.try_recv() {
+            self.last = Some((Instant::now(), said));
+        }
         // Full when the last question is still open; then its answer will do.
         let _ = self.ask.try_send(());
         if let Ok(said) = self.answers.recv_timeout(PATIENCE) {

@@ -1,5 +1,6 @@
 use std::fmt::Write;
 
+use plimsoll_hardware::facts::{Nvml, NvmlMemory, Reading};
 use plimsoll_hardware::{Backend, Class, DeviceKind, Machine, Note, is_software_rasteriser, judge};
 use plimsoll_units::{Bytes, BytesPerSecond};
 
@@ -178,6 +179,29 @@ fn case_7_nvidia_without_a_size_is_the_machines_memory() {
     assert_eq!(machine.class, Class::Unified);
     assert_eq!(machine.devices[0].total, machine.memory.total);
     assert_eq!(machine.devices[0].shared_with_ram(), machine.memory.total);
+}
+
+#[test]
+fn a_chip_whose_driver_says_zero_is_the_machines_memory_too() {
+    let (_, mut facts) = all().into_iter().find(|(name, _)| name == "gb10").unwrap();
+    for compute in [Some((12, 1)), Some((8, 9)), None] {
+        let Some(Nvml::Answered { devices, .. }) = &mut facts.nvml else {
+            panic!("no answer")
+        };
+        devices[0].memory = Reading::Known(NvmlMemory::default());
+        devices[0].compute = compute;
+        let expected = if compute == Some((12, 1)) {
+            Class::Unified
+        } else {
+            Class::CpuOnly
+        };
+        let machine = judge(&facts);
+        assert_eq!(machine.class, expected, "{compute:?}");
+        assert_eq!(
+            codes(&machine).contains(&"gpuMemoryUnknown".into()),
+            expected == Class::CpuOnly
+        );
+    }
 }
 
 #[test]

@@ -5,6 +5,9 @@
 //! a job object does the same; on macOS, which has neither, a small shell beside the child waits on a pipe that
 //! closes when we die. When a child ends, what is left of its group is killed before its number is free again.
 //!
+//! One gap is left to the child: when *we* are killed on Linux, the kernel kills our child, and what that child
+//! started has to notice by itself. llama-server's model processes do.
+//!
 //! A child is given the environment that the caller lists and nothing else, no standard input, and its output
 //! is always drained: a reader that does not keep up loses lines, and is told how many, but never blocks the
 //! child. No shell, and no output without a limit.
@@ -16,7 +19,7 @@ mod spawner;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
-#[cfg(any(test, all(unix, not(target_os = "linux"))))]
+#[cfg(all(unix, any(test, not(target_os = "linux"))))]
 mod watchdog;
 
 pub use command::Command;

@@ -1,6 +1,8 @@
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{self, ExitStatus};
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
@@ -31,7 +33,7 @@ pub(super) fn spawn(mut command: process::Command) -> io::Result<Started> {
     command.process_group(0);
     #[cfg(target_os = "linux")]
     die_with_parent(&mut command);
-    let child = command.spawn()?;
+    let child = spawn_patiently(&mut command)?;
     let leader = Pid::from_child(&child);
     Ok(Started {
         child,
@@ -41,6 +43,20 @@ pub(super) fn spawn(mut command: process::Command) -> io::Result<Started> {
             _watchdog: super::watchdog::Watchdog::start(leader),
         },
     })
+}
+
+/// A program that was just unpacked can be "busy" for a moment: while it was written, another thread forked,
+/// and that copy of the open file lives until its own exec.
+fn spawn_patiently(command: &mut process::Command) -> io::Result<process::Child> {
+    const TRIES: u32 = 10;
+    const PAUSE: Duration = Duration::from_millis(20);
+    for _ in 1..TRIES {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    command.spawn()
 }
 
 #[cfg(target_os = "linux")]

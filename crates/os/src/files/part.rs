@@ -31,7 +31,10 @@ impl PartFile {
 
     /// Opens a file that is there, for reading only.
     pub fn open_to_read(path: &Path) -> Result<Self, FileError> {
-        Ok(Self { file: File::open(path).map_err(on(Action::Open, path))?, path: path.to_owned() })
+        Ok(Self {
+            file: File::open(path).map_err(on(Action::Open, path))?,
+            path: path.to_owned(),
+        })
     }
 
     #[must_use]

@@ -151,6 +151,22 @@ async fn a_process_is_asked_to_end_only_under_its_right_identity() {
     assert!(!process::ask_to_end(&right), "it is gone");
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_that_is_still_being_written_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("fresh");
+    std::fs::copy("/bin/true", &program).unwrap();
+    let writer = std::fs::OpenOptions::new().write(true).open(&program).unwrap();
+    let closing = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        drop(writer);
+    });
+    let child = Command::new(&program).spawn().expect("it is free in a moment");
+    assert!(child.wait().await.is_success());
+    closing.join().unwrap();
+}
+
 #[tokio::test]
 async fn what_cannot_be_started_says_why() {
     let folder = tempfile::tempdir().unwrap();
