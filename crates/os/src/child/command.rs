@@ -18,6 +18,7 @@ pub struct Command {
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) log: Option<AppendLog>,
     pub(super) lines_waiting: usize,
+    pub(super) watched: bool,
 }
 
 impl Command {
@@ -30,6 +31,7 @@ impl Command {
             environment: Vec::new(),
             log: None,
             lines_waiting: LINES_WAITING,
+            watched: false,
         }
     }
 
@@ -77,6 +79,15 @@ impl Command {
     #[must_use]
     pub fn lines_waiting(mut self, limit: usize) -> Self {
         self.lines_waiting = limit.max(1);
+        self
+    }
+
+    /// For a child that starts children of its own. On Linux our death reaches the child alone, and what it
+    /// started may take seconds to notice; this puts a small shell beside it that ends the whole group at
+    /// once. Elsewhere every child has that or better.
+    #[must_use]
+    pub const fn watched(mut self) -> Self {
+        self.watched = true;
         self
     }
 

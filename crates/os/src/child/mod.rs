@@ -5,8 +5,9 @@
 //! a job object does the same; on macOS, which has neither, a small shell beside the child waits on a pipe that
 //! closes when we die. When a child ends, what is left of its group is killed before its number is free again.
 //!
-//! One gap is left to the child: when *we* are killed on Linux, the kernel kills our child, and what that child
-//! started has to notice by itself. llama-server's model processes do.
+//! When *we* are killed on Linux, the kernel kills our child, but not what that child started: that has to
+//! notice by itself, and a llama-server that loads a model may take seconds. A child that starts others is
+//! therefore started with [`Command::watched`], which gives it the same small shell as on macOS.
 //!
 //! A child is given the environment that the caller lists and nothing else, no standard input, and its output
 //! is always drained: a reader that does not keep up loses lines, and is told how many, but never blocks the
@@ -19,7 +20,7 @@ mod spawner;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
-#[cfg(all(unix, any(test, not(target_os = "linux"))))]
+#[cfg(unix)]
 mod watchdog;
 
 pub use command::Command;

@@ -187,10 +187,11 @@ fn start(command: Command, sink: &Arc<Mutex<Sink>>) -> Result<Child, ChildError>
         std_command.current_dir(folder);
     }
     let program = command.program;
-    let Started { mut child, group } = spawner::spawn(std_command).map_err(|failure| match failure {
-        SpawnFailure::Io(source) => ChildError::spawn(program.clone(), source),
-        SpawnFailure::NoSpawner => ChildError::NoSpawner,
-    })?;
+    let Started { mut child, group } =
+        spawner::spawn(std_command, command.watched).map_err(|failure| match failure {
+            SpawnFailure::Io(source) => ChildError::spawn(program.clone(), source),
+            SpawnFailure::NoSpawner => ChildError::NoSpawner,
+        })?;
     let pid = child.id();
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let shared = Arc::new(Shared {
@@ -265,11 +266,7 @@ fn wait_and_reap(mut child: process::Child, shared: &Shared) {
         },
         system::exit_of,
     );
-    // On macOS this ends the watchdog as well, now that there is nothing left to watch.
-    #[cfg_attr(
-        target_os = "linux",
-        expect(clippy::drop_non_drop, reason = "it has a drop elsewhere")
-    )]
+    // This ends the watchdog as well, now that there is nothing left to watch.
     drop(group);
     shared.change(|state| state.exit = Some(exit));
 }

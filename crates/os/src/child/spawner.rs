@@ -18,6 +18,7 @@ pub(super) struct Started {
 
 struct Request {
     command: process::Command,
+    watched: bool,
     answer: SyncSender<io::Result<Started>>,
 }
 
@@ -27,11 +28,15 @@ pub(super) enum SpawnFailure {
 }
 
 /// Spawns on the thread that never ends, and waits for the outcome.
-pub(super) fn spawn(command: process::Command) -> Result<Started, SpawnFailure> {
+pub(super) fn spawn(command: process::Command, watched: bool) -> Result<Started, SpawnFailure> {
     let (answer, outcome) = mpsc::sync_channel(1);
     let requests = requests().ok_or(SpawnFailure::NoSpawner)?;
     requests
-        .send(Request { command, answer })
+        .send(Request {
+            command,
+            watched,
+            answer,
+        })
         .map_err(|_| SpawnFailure::NoSpawner)?;
     outcome
         .recv()
@@ -45,9 +50,16 @@ fn requests() -> Option<&'static SyncSender<Request>> {
         .get_or_init(|| {
             let (ask, asked) = mpsc::sync_channel::<Request>(16);
             let serve = move || {
-                while let Ok(Request { command, answer }) = asked.recv() {
+                while let Ok(Request {
+                    command,
+                    watched,
+                    answer,
+                }) = asked.recv()
+                {
                     // Nobody waits any more: the child is dropped by the sender's error, and killed below.
-                    if let Err(mpsc::SendError(Ok(mut started))) = answer.send(system::spawn(command)) {
+                    if let Err(mpsc::SendError(Ok(mut started))) =
+                        answer.send(system::spawn(command, watched))
+                    {
                         started.group.kill();
                         let _ = started.child.wait();
                     }

@@ -13,7 +13,6 @@ use super::spawner::Started;
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
-    #[cfg(not(target_os = "linux"))]
     _watchdog: Option<super::watchdog::Watchdog>,
 }
 
@@ -29,7 +28,7 @@ impl Group {
     }
 }
 
-pub(super) fn spawn(mut command: process::Command) -> io::Result<Started> {
+pub(super) fn spawn(mut command: process::Command, watched: bool) -> io::Result<Started> {
     command.process_group(0);
     #[cfg(target_os = "linux")]
     die_with_parent(&mut command);
@@ -39,8 +38,11 @@ pub(super) fn spawn(mut command: process::Command) -> io::Result<Started> {
         child,
         group: Group {
             leader,
-            #[cfg(not(target_os = "linux"))]
-            _watchdog: super::watchdog::Watchdog::start(leader),
+            _watchdog: if watched || !cfg!(target_os = "linux") {
+                super::watchdog::Watchdog::start(leader)
+            } else {
+                None
+            },
         },
     })
 }

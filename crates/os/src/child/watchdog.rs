@@ -1,5 +1,5 @@
-//! Where the kernel offers no parent-death signal: a shell that waits on a pipe of ours. The pipe closes when
-//! we end, however we end; then the shell kills the group and ends.
+//! Where the kernel offers no parent-death signal, or where it would not reach what a child has started: a shell
+//! that waits on a pipe of ours. The pipe closes when we end, however we end; then the shell kills the group.
 
 use std::process::{self, Stdio};
 

@@ -31,7 +31,7 @@ impl Group {
     }
 }
 
-pub(super) fn spawn(mut command: process::Command) -> io::Result<Started> {
+pub(super) fn spawn(mut command: process::Command, _watched: bool) -> io::Result<Started> {
     command.creation_flags(CREATE_NO_WINDOW);
     let mut limits = ExtendedLimitInfo::new();
     limits.limit_kill_on_job_close();
