@@ -1,0 +1,12 @@
+//! Reading llama-server's log: which lines belong to whom, what a failure means, how large the buffers are.
+
+mod buffers;
+mod cause;
+mod line;
+mod mark;
+
+pub(crate) use buffers::buffers;
+pub use buffers::{Buffer, BufferKind};
+pub use cause::{Cause, Memory, cause};
+pub(crate) use line::{LogLine, lines_of_child, lines_of_router};
+pub(crate) use mark::LogMark;

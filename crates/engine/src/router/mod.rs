@@ -1,0 +1,30 @@
+//! The running llama-server: one for all our processes, owned by one of them.
+//!
+//! [`Desk`] is the way in. Behind it one task owns the state; what it does next is decided by the pure
+//! [`life`], [`admission`] and [`sighting`], and done by jobs that report back.
+
+mod admission;
+mod client;
+mod desk;
+mod diagnose;
+mod find;
+mod life;
+mod listen;
+mod load;
+mod models;
+mod owner;
+mod place;
+mod port;
+mod preset;
+mod proof;
+mod sighting;
+mod start;
+mod state;
+
+pub use client::{Client, Slot, Target};
+pub use desk::{Desk, DeskConfig};
+pub use place::Front;
+pub use preset::{ModelPlan, router_id};
+pub use sighting::Progress;
+pub use start::Ports;
+pub use state::{Loaded, ModelState, ModelStatus, Proof, Ready, RouterState};
