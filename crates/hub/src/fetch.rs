@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::layout::{PARTIAL, RepoFolder, is_commit};
+use crate::library::sha256_of;
 use crate::metadata::not_found;
 use crate::transfer::{Brought, Report, Source, Traffic};
 use crate::{Absent, Address, FileSet, FreshStart, Hub, HubError, Note, Pause, RemoteFile, Setting, Watcher};
@@ -35,9 +36,21 @@ pub struct Archive {
     pub sha256: String,
 }
 
+/// What is believed of files that are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    AsItLies,
+    Nothing,
+}
+
+enum Looked {
+    Done,
+    Stopped,
+}
+
 impl Hub {
     /// Brings every file of the set into the cache: checked, published by rename, with its pointer in the
-    /// snapshot. Files that are there already cost nothing.
+    /// snapshot. Files that are there already cost nothing: they were checked when they came.
     pub async fn fetch(
         &self,
         set: &FileSet,
@@ -45,34 +58,87 @@ impl Hub {
         stop: &CancellationToken,
     ) -> Result<Fetched, HubError> {
         self.check_space(&self.config().cache, self.remaining(set)?)?;
-        let mut report = Report {
-            watcher,
-            total: set.bytes(),
-            before: Bytes::ZERO,
-            traffic: Traffic::default(),
-        };
-        report.at(Bytes::ZERO);
+        self.fetch_all(set, Trust::AsItLies, watcher, stop).await
+    }
+
+    /// The same, but files that are there are hashed first, and those whose bytes are wrong are brought again.
+    pub async fn repair(
+        &self,
+        set: &FileSet,
+        watcher: Arc<dyn Watcher>,
+        stop: &CancellationToken,
+    ) -> Result<Fetched, HubError> {
+        self.fetch_all(set, Trust::Nothing, watcher, stop).await
+    }
+
+    async fn fetch_all(
+        &self,
+        set: &FileSet,
+        trust: Trust,
+        watcher: Arc<dyn Watcher>,
+        stop: &CancellationToken,
+    ) -> Result<Fetched, HubError> {
+        let mut report = Report::new(watcher, set.bytes());
         let mut paths = Vec::new();
         for file in &set.files {
-            let placed = self.fetch_file(file, &mut report, stop).await;
-            let placed = placed.map_err(|error| disk_full(error, &self.config().cache, self.remaining(set)));
-            match placed? {
-                Some((path, bytes)) => {
-                    paths.push(path);
-                    report.before = report.before.plus(bytes);
-                    report.at(Bytes::ZERO);
+            let placed = match self.discard_if_wrong(file, trust, &mut report, stop).await? {
+                Looked::Stopped => None,
+                Looked::Done => {
+                    let placed = self.fetch_file(file, &mut report, stop).await;
+                    placed.map_err(|error| disk_full(error, &self.config().cache, self.remaining(set)))?
                 }
-                None => {
-                    return Ok(Fetched::Stopped {
-                        traffic: report.traffic,
-                    });
-                }
-            }
+            };
+            let Some((path, bytes)) = placed else {
+                return Ok(Fetched::Stopped {
+                    traffic: report.traffic,
+                });
+            };
+            paths.push(path);
+            report.before = report.before.plus(bytes);
+            report.at(Bytes::ZERO);
         }
         Ok(Fetched::Done {
             paths,
             traffic: report.traffic,
         })
+    }
+
+    /// Hashes a file that is there. A wrong one loses its name, which may be one of several: nothing is ever
+    /// written into it, since the bytes may belong to the person's own file as well.
+    async fn discard_if_wrong(
+        &self,
+        file: &RemoteFile,
+        trust: Trust,
+        report: &mut Report,
+        stop: &CancellationToken,
+    ) -> Result<Looked, HubError> {
+        let blob = RepoFolder::new(&self.config().cache, &file.repo).blob(&file.etag);
+        let Some(expected) = file
+            .sha256()
+            .filter(|_| trust == Trust::Nothing && is_whole(&blob, file.bytes))
+        else {
+            return Ok(Looked::Done);
+        };
+        report.watcher.noted(Note::Checking {
+            file: file.path.clone(),
+        });
+        let (at, stop) = (blob.clone(), stop.clone());
+        let hashed = self.jobs().start_blocking(move |own_stop| {
+            sha256_of(
+                &at,
+                &|| stop.is_cancelled() || own_stop.is_cancelled(),
+                &mut |_| {},
+            )
+        });
+        match hashed.await?? {
+            None => return Ok(Looked::Stopped),
+            Some(found) if found == expected => {}
+            Some(_) => {
+                files::remove_file(&blob)?;
+                report.started_over(&file.path, FreshStart::HashMismatch);
+            }
+        }
+        Ok(Looked::Done)
     }
 
     /// Brings a pinned file to `to`, with its unfinished part beside it. No token of the hub goes along, and
@@ -93,13 +159,7 @@ impl Hub {
         let folder = to.parent().unwrap_or(Path::new("."));
         files::create_dir(folder)?;
         let part = folder.join(format!("{name}{PARTIAL}"));
-        let mut report = Report {
-            watcher,
-            total: archive.bytes,
-            before: Bytes::ZERO,
-            traffic: Traffic::default(),
-        };
-        report.at(Bytes::ZERO);
+        let mut report = Report::new(watcher, archive.bytes);
         let Some(lock) = self
             .lock(&folder.join(format!(".{name}.lock")), &name, &report, stop)
             .await?

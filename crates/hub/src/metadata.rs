@@ -95,7 +95,7 @@ impl Hub {
         self.file_set_of(&wanted).await
     }
 
-    /// Asks about exactly these files. The parts of a set that name the same branch get the same commit, also
+    /// Asks about exactly these files; those that are pinned by commit, size and hash need no question. The parts of a set that name the same branch get the same commit, also
     /// when somebody uploads while we ask.
     pub async fn file_set_of(&self, wanted: &[Wanted]) -> Result<FileSet, HubError> {
         let mut files: Vec<RemoteFile> = Vec::new();
@@ -122,11 +122,14 @@ impl Hub {
     }
 
     async fn remote_file(&self, at: &Address, pin: Option<&Pin>) -> Result<RemoteFile, HubError> {
+        safe_relative(&at.path)?;
+        safe_relative(&at.revision)?;
+        if let Some(file) = fully_pinned(at, pin) {
+            return Ok(file);
+        }
         if self.config().offline {
             return Err(HubError::Offline);
         }
-        safe_relative(&at.path)?;
-        safe_relative(&at.revision)?;
         let mut fruitless = Fruitless::default();
         loop {
             let trouble = match self.head(at, pin).await {
@@ -241,6 +244,23 @@ impl RemoteFile {
             None => Ok(()),
         }
     }
+}
+
+/// With a commit, a size and a hash nothing is left to ask: the address cannot come to mean another file, and
+/// whatever comes is measured against the hash.
+fn fully_pinned(at: &Address, pin: Option<&Pin>) -> Option<RemoteFile> {
+    let pin = pin.filter(|_| is_commit(&at.revision))?;
+    let etag = Etag::parse(pin.sha256.as_deref()?)?;
+    etag.sha256()?;
+    Some(RemoteFile {
+        repo: at.repo.clone(),
+        revision: at.revision.clone(),
+        commit: at.revision.to_ascii_lowercase(),
+        path: at.path.clone(),
+        bytes: pin.bytes?,
+        etag,
+        pin: Some(pin.clone()),
+    })
 }
 
 /// Which of the three is missing, as the hub's error code says.

@@ -55,6 +55,17 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    pub(crate) fn new(watcher: Arc<dyn Watcher>, total: Bytes) -> Self {
+        let report = Self {
+            watcher,
+            total,
+            before: Bytes::ZERO,
+            traffic: Traffic::default(),
+        };
+        report.at(Bytes::ZERO);
+        report
+    }
+
     pub(crate) fn at(&self, in_file: Bytes) {
         self.watcher.moved(self.before.plus(in_file), self.total);
     }

@@ -51,6 +51,12 @@ impl Store {
         self.ask(move |db| db.conversations(shown)).await
     }
 
+    /// One of them, without its messages.
+    pub async fn conversation(&self, id: &str) -> Result<Conversation, StoreError> {
+        let id = id.to_owned();
+        self.ask(move |db| db.read(|transaction| get(transaction, &id))).await
+    }
+
     pub async fn open_conversation(&self, id: &str, now: i64) -> Result<Opened, StoreError> {
         let id = id.to_owned();
         self.ask(move |db| db.open_conversation(&id, now)).await

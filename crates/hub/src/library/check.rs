@@ -58,7 +58,7 @@ pub(super) fn check(found: &Found, watcher: &dyn Watcher, stops: &dyn Fn() -> bo
 }
 
 /// The hash of a file; `None` when stopped on the way.
-pub(super) fn sha256_of(
+pub(crate) fn sha256_of(
     path: &Path,
     stops: &dyn Fn() -> bool,
     moved: &mut dyn FnMut(Bytes),

@@ -14,6 +14,7 @@ use plimsoll_units::Bytes;
 use tokio_util::sync::CancellationToken;
 
 pub use check::Checked;
+pub(crate) use check::sha256_of;
 pub use import::{Home, Imported};
 pub use scan::{Found, FoundFile, FoundState, Odd, OddReason, Scan};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plimsoll_hub::{Absent, Hub, HubError, Note, Pause, Token, Unwatched};
+use plimsoll_hub::{Absent, Hub, HubError, Note, Pause, Pin, Token, Unwatched, Wanted};
 use plimsoll_testkit::hub::{At, FakeHub, Fault};
 use tokio_util::sync::CancellationToken;
 
@@ -220,4 +220,48 @@ async fn everybody_else_is_reached_through_the_proxy() {
         "the proxy answered: {refused:?}"
     );
     assert_eq!(fake.seen_at(At::Head).len(), 1);
+}
+
+#[tokio::test]
+async fn a_pinned_file_needs_no_question_and_is_refused_like_any_other() {
+    let (bench, file) = bench_with_file().await;
+    let known = bench.set(FILE).await.unwrap();
+    let pin = Pin {
+        bytes: Some(known.bytes()),
+        sha256: Some(file.sha256().to_owned()),
+    };
+    let address = format!("{REPO}/{FILE}@{}", known.files[0].commit)
+        .parse()
+        .unwrap();
+    let wanted = [Wanted {
+        address,
+        pin: Some(pin),
+    }];
+    let never = CancellationToken::new();
+    bench.fake.gate(REPO, "hf_right");
+    let set = bench.hub().file_set_of(&wanted).await.unwrap();
+    let refused = bench
+        .hub()
+        .fetch(&set, Arc::new(Unwatched), &never)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(refused, HubError::NeedsToken { status: 401, .. }),
+        "{refused:?}"
+    );
+
+    let mut config = bench.config();
+    config.token = Token::new("hf_right");
+    done(
+        Hub::new(config.clone())
+            .fetch(&set, Arc::new(Unwatched), &never)
+            .await,
+    );
+    bench.fake.down();
+    config.offline = true;
+    let offline = Hub::new(config);
+    let set = offline.file_set_of(&wanted).await.unwrap();
+    let (paths, traffic) = done(offline.fetch(&set, Arc::new(Unwatched), &never).await);
+    assert_eq!(traffic.connections, 0, "what is on disk needs no hub");
+    assert_published(&bench, &file, &paths);
 }

@@ -613,3 +613,17 @@ async fn names_from_the_hub_that_are_not_safe_are_refused() {
     }
     assert!(fake.seen().is_empty(), "nobody was asked");
 }
+
+#[tokio::test]
+async fn importing_again_mends_what_rotted() {
+    let shelf = Shelf::new();
+    let path = shelf.file("model.gguf", &TinyGguf::llama().bytes());
+    let found = shelf.import(&path).await.unwrap();
+    let blob = std::fs::canonicalize(found.first().unwrap()).unwrap();
+    let mut bytes = std::fs::read(&blob).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    files::replace(&blob, &bytes).unwrap();
+    assert_ne!(shelf.check(&found).await, (vec![], vec![]));
+    assert_eq!(shelf.import(&path).await.unwrap().id, found.id);
+    assert_eq!(shelf.check(&found).await, (vec![], vec![]));
+}

@@ -300,6 +300,7 @@ async fn a_pinned_file_comes_from_its_commit_whatever_was_uploaded_since() {
         pin: Some(pin.clone()),
     };
     let set = bench.hub().file_set_of(&[pinned]).await.unwrap();
+    assert!(bench.fake.seen().is_empty(), "everything about it is known");
     let (paths, _) = done(bench.fetch(&set).await.0);
     assert_published(&bench, &old, &paths);
 
@@ -411,4 +412,37 @@ async fn an_archive_elsewhere_is_brought_resumed_and_checked() {
         .await;
     assert!(matches!(refused, Err(HubError::HashMismatch { .. })));
     assert!(!elsewhere.exists());
+}
+
+#[tokio::test]
+async fn repairing_brings_only_the_file_whose_bytes_are_wrong() {
+    let bench = Bench::new().await;
+    let names = ["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"];
+    let files = [FakeFile::lfs(noise(40_000, 1)), FakeFile::lfs(noise(50_000, 2))];
+    let _ = bench.fake.commit(
+        REPO,
+        &[(names[0], files[0].clone()), (names[1], files[1].clone())],
+    );
+    let set = bench.set(names[0]).await.unwrap();
+    done(bench.fetch(&set).await.0);
+
+    // The bytes have a second name outside, as an imported file has, and then they rot.
+    let outside = bench.cache.path().join("a person's own.gguf");
+    let rotten = bench.blob(files[1].sha256());
+    plimsoll_os::files::replace(&rotten, &noise(50_000, 3)).unwrap();
+    plimsoll_os::files::link_or_copy(&rotten, &outside).unwrap();
+    let watch = Arc::new(Watch::default());
+    let never = CancellationToken::new();
+    let (paths, traffic) = done(bench.hub().repair(&set, watch.clone(), &never).await);
+    assert_eq!(traffic.received, Bytes(50_000));
+    assert_eq!(std::fs::read(&paths[1]).unwrap(), noise(50_000, 2));
+    assert_eq!(
+        std::fs::read(&outside).unwrap(),
+        noise(50_000, 3),
+        "what is not ours is not written to"
+    );
+    watch.strict.assert_finished();
+
+    let (_, again) = done(bench.hub().repair(&set, Arc::new(Unwatched), &never).await);
+    assert_eq!(again.received, Bytes::ZERO);
 }

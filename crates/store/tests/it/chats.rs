@@ -193,6 +193,7 @@ async fn titles_and_models_can_be_changed() {
         .await
         .unwrap();
     let named = store.set_model(&chat.id, "m", 4).await.unwrap();
+    assert_eq!(store.conversation(&chat.id).await.unwrap(), named);
     assert_eq!(
         (named.title.as_str(), named.model.as_deref(), named.updated_at),
         ("Hulls", Some("m"), 4)
