@@ -5,6 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use plimsoll_os::clock;
 use plimsoll_units::{Bytes, BytesPerSecond};
 
 /// Larger than the caches of most machines; on one with more cache than this the figure is too good.
@@ -97,7 +98,7 @@ fn read_alone(words: usize, start: &Barrier) -> Part {
     }
     start.wait();
     let reading = Instant::now();
-    let before = on_processor();
+    let before = clock::thread_time();
     let mut read = [Bytes::ZERO; SLOTS];
     'all: while !buffer.is_empty() {
         for step in buffer.chunks(STEP / 8) {
@@ -110,7 +111,7 @@ fn read_alone(words: usize, start: &Barrier) -> Part {
         }
     }
     let took = reading.elapsed();
-    let quiet = match (before, on_processor()) {
+    let quiet = match (before, clock::thread_time()) {
         (Some(before), Some(after)) => after.saturating_sub(before) >= took.mul_f64(QUIET_SHARE),
         (None, _) | (_, None) => true,
     };
@@ -119,20 +120,6 @@ fn read_alone(words: usize, start: &Barrier) -> Part {
         read,
         quiet,
     }
-}
-
-/// How long this thread was on a processor so far, where the system tells.
-fn on_processor() -> Option<Duration> {
-    #[cfg(target_os = "linux")]
-    {
-        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Some(Duration::new(
-            u64::try_from(spent.tv_sec).ok()?,
-            u32::try_from(spent.tv_nsec).ok()?,
-        ))
-    }
-    #[cfg(not(target_os = "linux"))]
-    None
 }
 
 /// Eight sums side by side, so that the adding never waits and only the memory does.

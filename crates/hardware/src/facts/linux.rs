@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use plimsoll_os::files::{self, Access};
+
 type Said = BTreeMap<String, Vec<String>>;
 
 /// Of any one file; `cpuinfo` of a large machine is the only one that comes near.
@@ -252,12 +254,10 @@ fn read_gpus(reader: &Reader, said: &mut Said) {
 
 /// Whether this program may use a device file.
 fn access(path: &Path) -> &'static str {
-    use rustix::fs::Access;
-    use rustix::io::Errno;
-    match rustix::fs::access(path, Access::READ_OK | Access::WRITE_OK) {
-        Ok(()) => "yes",
-        Err(Errno::NOENT) => "missing",
-        Err(_) => "denied",
+    match files::access(path) {
+        Access::Yes => "yes",
+        Access::Missing => "missing",
+        Access::Denied => "denied",
     }
 }
 

@@ -13,7 +13,9 @@ pub use append_log::AppendLog;
 pub use error::{Action, FileError};
 pub use lock::Lock;
 pub use part::PartFile;
+#[cfg(unix)]
+pub use place::access;
 pub use place::{
-    Placed, Run, create_dir, create_private_dir, free_space, link_or_copy, publish, publish_folder,
+    Access, Placed, Run, create_dir, create_private_dir, free_space, link_or_copy, publish, publish_folder,
     read_up_to, remove_file, remove_tree, replace, replace_private, symlink, write_new,
 };

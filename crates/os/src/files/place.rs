@@ -184,6 +184,26 @@ pub fn remove_tree(path: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Whether this program may read and write a file, without opening it: opening a device file can wake what is
+/// behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Yes,
+    Denied,
+    Missing,
+}
+
+#[cfg(unix)]
+#[must_use]
+pub fn access(path: &Path) -> Access {
+    use rustix::fs::Access as Wanted;
+    match rustix::fs::access(path, Wanted::READ_OK | Wanted::WRITE_OK) {
+        Ok(()) => Access::Yes,
+        Err(rustix::io::Errno::NOENT) => Access::Missing,
+        Err(_) => Access::Denied,
+    }
+}
+
 /// What this person may still write on the volume of `path`, which need not exist yet.
 pub fn free_space(path: &Path) -> Result<Bytes, FileError> {
     let there = path.ancestors().find(|at| at.exists()).unwrap_or(path);

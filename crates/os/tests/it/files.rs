@@ -68,6 +68,15 @@ fn private_means_this_person_only() {
     assert_eq!((mode(&file), mode(&inner)), (0o600, 0o700));
 }
 
+#[cfg(unix)]
+#[test]
+fn whether_a_file_may_be_used_is_told_without_opening_it() {
+    use plimsoll_os::files::{Access, access};
+    let folder = folder();
+    assert_eq!(access(&folder.path().join("no")), Access::Missing);
+    assert_eq!(access(Path::new("/dev/null")), Access::Yes);
+}
+
 #[test]
 fn reading_stops_at_the_limit() {
     let folder = folder();
