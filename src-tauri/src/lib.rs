@@ -24,6 +24,9 @@ pub use desk::Desk;
 /// Runs until the window is closed.
 #[must_use]
 pub fn run() -> ExitCode {
+    if let Some(code) = plimsoll_app::driver_child() {
+        return code;
+    }
     let environment = Environment::read();
     let desk = tauri::async_runtime::block_on(open(&environment));
     let built = build(Builder::default(), context(), desk);
@@ -64,6 +67,11 @@ async fn open(environment: &Environment) -> Desk {
 
 async fn start(environment: &Environment) -> Result<(Arc<App>, Option<Front>), Fault> {
     let config = Config::from(environment)?;
+    // A graphics driver that crashes when asked takes a child down, not the window.
+    let config = match std::env::current_exe() {
+        Ok(program) => config.with_driver_child(program),
+        Err(_) => config,
+    };
     log::start(&config.home, environment);
     let app = App::start(config).await?;
     // Other programs lose their door when all its ports are taken; the window works all the same, and the

@@ -37,7 +37,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// What a crate's tests may use besides the above. Everybody may use testkit.
-const TESTS_MAY_USE: &[(&str, &[&str])] = &[("scenarios", &["app", "os", "wire", "web"])];
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[
+    ("scenarios", &["app", "os", "wire", "web"]),
+    // Every note of the machine has a sentence in the terminal.
+    ("cli", &["hardware"]),
+];
 
 /// Outside crates that have exactly one home (or few), so that what they bring stays behind one door.
 const ONLY_IN: &[(&str, &[&str])] = &[
@@ -56,6 +60,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustix", &["os"]),
     ("libc", &["os", "scenarios"]),
 ];
+
+/// The same for tests only: they play the person who presses Ctrl-C or kills a process.
+const ONLY_IN_TESTS_OF: &[(&str, &[&str])] = &[("rustix", &["engine", "cli"])];
 
 /// Crates that decide and do nothing: no runtime, no network, no database.
 const PURE: &[&str] = &["units", "wire", "gguf", "catalog", "planner"];
@@ -110,6 +117,7 @@ pub(crate) fn complaints(crates: &[Crate]) -> Vec<String> {
     let may_use: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
     let tests_may_use: BTreeMap<_, _> = TESTS_MAY_USE.iter().copied().collect();
     let only_in: BTreeMap<_, _> = ONLY_IN.iter().copied().collect();
+    let only_in_tests_of: BTreeMap<_, _> = ONLY_IN_TESTS_OF.iter().copied().collect();
     let mut out = Vec::new();
     for one in crates {
         let Some(short) = one.name.strip_prefix("plimsoll-") else {
@@ -132,12 +140,14 @@ pub(crate) fn complaints(crates: &[Crate]) -> Vec<String> {
                                 || tests_may_use.get(short).is_some_and(|more| more.contains(&ours))))
                 }
                 None => {
-                    only_in
-                        .get(used.name.as_str())
-                        .is_none_or(|homes| homes.contains(&short))
-                        && (used.tests_only
-                            || !PURE.contains(&short)
-                            || !DOES_THINGS.contains(&used.name.as_str()))
+                    let name = used.name.as_str();
+                    let at_home = only_in.get(name).is_none_or(|homes| homes.contains(&short));
+                    let tests_may = used.tests_only
+                        && only_in_tests_of
+                            .get(name)
+                            .is_some_and(|homes| homes.contains(&short));
+                    (at_home || tests_may)
+                        && (used.tests_only || !PURE.contains(&short) || !DOES_THINGS.contains(&name))
                 }
             };
             if !fine {
@@ -205,6 +215,7 @@ mod tests {
         assert!(complaints(&workspace_where("plimsoll-planner", "plimsoll-testkit", true)).is_empty());
         assert!(complaints(&workspace_where("plimsoll-desktop", "tauri", false)).is_empty());
         assert!(complaints(&workspace_where("plimsoll-hub", "tokio", false)).is_empty());
+        assert!(complaints(&workspace_where("plimsoll-engine", "rustix", true)).is_empty());
     }
 
     #[test]
@@ -234,6 +245,12 @@ mod tests {
                 "tauri",
                 true,
                 "plimsoll-app may not use tauri in its tests",
+            ),
+            (
+                "plimsoll-engine",
+                "rustix",
+                false,
+                "plimsoll-engine may not use rustix",
             ),
             (
                 "plimsoll-planner",
