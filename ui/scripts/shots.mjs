@@ -94,7 +94,22 @@ const SHOTS = [
     "#/",
     async (page) => {
       await openFirst(page);
-      await page.getByRole("button", { name: /RTX 4070/ }).click();
+      await page
+        .getByRole("contentinfo")
+        .getByRole("button", { name: /RTX 4070|GPU/ })
+        .click();
+    },
+  ],
+  [
+    "status-model",
+    "ready",
+    "#/",
+    async (page) => {
+      await openFirst(page);
+      await page
+        .getByRole("contentinfo")
+        .getByRole("button", { name: /Qwen3 8B/ })
+        .click();
     },
   ],
   [
@@ -103,6 +118,8 @@ const SHOTS = [
     "#/",
     async (page) => {
       await openNamed(page, "Three dinners");
+      const list = page.getByRole("button", { name: /open the list/i });
+      if (await list.isVisible()) await list.click();
       await page.getByRole("link", { name: "Three dinners" }).press("Delete");
     },
   ],

@@ -10,6 +10,7 @@ import { firstAppearance } from "./app/appearance";
 import { makeRouter } from "./app/router";
 import { chooseHost } from "./host/choose";
 import { startTexts } from "./i18n";
+import { warmMarkdown } from "./markdown";
 
 firstAppearance();
 const [host] = await Promise.all([chooseHost(), startTexts()]);
@@ -20,4 +21,5 @@ if (place) {
       <App host={host} router={makeRouter()} />
     </StrictMode>,
   );
+  setTimeout(warmMarkdown, 300);
 }

@@ -7,13 +7,15 @@ import { Bar } from "@/components/Bar";
 import { Button } from "@/components/Button";
 import { Mark } from "@/components/Mark";
 import { Popover } from "@/components/Popover";
+import { LoadGauge } from "@/gauge/LoadGauge";
+import { mainPool, poolsOf } from "@/gauge/pools";
 import { useFormat } from "@/i18n/format";
 import { cx } from "@/lib/cx";
-import { useHost, useTell } from "@/state/ask";
+import { useAsk, useHost, useTell } from "@/state/ask";
 import { isActive, routerModels, useLive } from "@/state/live";
 import { useModelName } from "@/state/models";
 import { useReading } from "@/state/reading";
-import type { DeviceUse } from "@/wire/wire";
+import type { DeviceUse, Proof } from "@/wire/wire";
 
 /** Always the same few numbers at the same places; each opens what stands behind it. */
 export function StatusBar() {
@@ -105,7 +107,7 @@ function ModelItem() {
         <Item>
           <Mark size={16} level={level} className={busy ? "text-ink-2" : "text-ink"} />
           <span className="max-w-40 truncate font-medium text-ink">{model?.name ?? ""}</span>
-          <span>{state}</span>
+          <span className={model?.status === "ready" ? "max-sm:sr-only" : undefined}>{state}</span>
         </Item>
       }
     >
@@ -116,6 +118,7 @@ function ModelItem() {
             <p>
               {t("bar.process", { pid: router.pid })}, {router.owned ? t("bar.owned") : t("bar.notOwned")}
             </p>
+            {model?.proof && <LoadedGauge proof={model.proof} />}
             {models.map((one) => (
               <div key={one.id} className="mt-2 flex items-center gap-2">
                 <span className="min-w-0 flex-1 truncate text-ink">
@@ -143,6 +146,19 @@ function ModelItem() {
   );
 }
 
+/** The hull that carries the loaded model, with what its plan put in. */
+function LoadedGauge({ proof }: { proof: Proof }) {
+  const machine = useAsk("machine/read", { fresh: false });
+  const sample = useLive((live) => live.sample);
+  const pool = mainPool(poolsOf(proof.planned, machine.data, sample));
+  if (!pool) return null;
+  return (
+    <div className="my-3">
+      <LoadGauge pool={pool} width={76} height={150} labels={178} />
+    </div>
+  );
+}
+
 function ContextItem() {
   const { t } = useTranslation();
   const format = useFormat();
@@ -157,7 +173,7 @@ function ContextItem() {
         title={t("bar.contextTitle")}
         trigger={
           <Item aria-label={t("bar.contextTitle")}>
-            <span className="h-1.5 w-12 overflow-hidden rounded-full bg-pressed ring-1 ring-border/70">
+            <span className="h-1.5 w-12 overflow-hidden max-sm:w-6 rounded-full bg-pressed ring-1 ring-border/70">
               <span
                 className={cx("block h-full rounded-full", share > 0.9 ? "bg-warn" : "bg-(--water-context)")}
                 style={{ width: `${Math.min(100, share * 100)}%` }}
@@ -243,8 +259,9 @@ function MemoryItem({ use, name, short }: { use: DeviceUse; name: string; short:
       align="end"
       trigger={
         <Item>
-          {short}
-          <span className="flex h-1.5 w-14 overflow-hidden rounded-full bg-hull ring-1 ring-border/70">
+          <span className="max-sm:hidden">{short}</span>
+          <span className="sm:hidden">{use.id === "memory" ? t("bar.ram") : t("bar.device")}</span>
+          <span className="flex h-1.5 w-14 max-sm:w-8 overflow-hidden rounded-full bg-hull ring-1 ring-border/70">
             <span style={{ width: width(use.appBytes), background: "var(--water-context)" }} />
             <span style={{ width: width(use.othersBytes), background: "var(--water-others)" }} />
           </span>

@@ -25,7 +25,7 @@ export function Choice<T extends string>({
         <Radio.Root
           key={option.value}
           value={option.value}
-          className="inline-flex h-7 items-center rounded-sm px-3 text-sm text-ink-2 transition-colors select-none hover:text-ink data-checked:bg-raised data-checked:font-medium data-checked:text-ink data-checked:shadow-low"
+          className="inline-flex h-7 items-center rounded-sm px-3 text-sm text-ink-2 transition-colors select-none hover:text-ink data-checked:bg-lifted data-checked:font-medium data-checked:text-ink data-checked:shadow-low"
         >
           {option.label}
         </Radio.Root>

@@ -13,6 +13,8 @@ import { say } from "./Toasts";
 
 export type FixActions = Partial<Record<Fix, () => void>>;
 
+const NAMES = ["file", "path", "repo", "host", "engine", "option", "architecture", "setting"];
+
 /** What went wrong, what it means, and the ways on as buttons. */
 export function FaultCard({
   fault,
@@ -39,6 +41,11 @@ export function FaultCard({
   };
   const offered = fault.fixes.filter((fix) => known[fix] !== undefined);
   const facts = faultFacts(fault);
+  // Which one it was belongs beside the sentence, not under a fold.
+  const named = NAMES.flatMap((name) => {
+    const value = fault.params[name];
+    return typeof value === "string" && value !== "" ? [value] : [];
+  }).join(" · ");
 
   return (
     <section
@@ -51,6 +58,7 @@ export function FaultCard({
         <div className="min-w-0 flex-1">
           <p className="font-semibold text-bad-ink">{faultTitle(t, fault)}</p>
           <p className="mt-0.5 text-ink">{faultAbout(t, fault)}</p>
+          {named !== "" && <p className="mt-1 font-mono text-xs break-words text-ink-2">{named}</p>}
           {offered.length > 0 && (
             <div className="mt-3 flex flex-wrap gap-2">
               {offered.map((fix, index) => (

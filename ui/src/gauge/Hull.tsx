@@ -53,7 +53,8 @@ export function Hull({ pool, width, height, filled = 1, className }: HullProps) 
   const y = (share: number) => height - share * height;
   const line = y(pool.lineBytes / pool.totalBytes);
   const level = pool.parts.reduce((sum, part) => sum + part.bytes, 0) / pool.totalBytes;
-  const ring = Math.min(11, width * 0.09);
+  const ownFloor = (pool.parts.find((part) => part.layer === "others")?.bytes ?? 0) / pool.totalBytes;
+  const ring = Math.min(10, width * 0.075);
 
   return (
     <svg
@@ -90,19 +91,22 @@ export function Hull({ pool, width, height, filled = 1, className }: HullProps) 
       </defs>
       <g clipPath={`url(#${id}hull)`}>
         <rect width={width} height={height} fill="var(--hull)" />
-        <g className="gauge-water" style={{ transform: `translateY(${(1 - filled) * level * height}px)` }}>
-          {strips(pool).map((strip) => (
-            <g key={strip.layer}>
-              <rect
+        {/* What others hold is there already; only our own water rises. */}
+        <g
+          className="gauge-water"
+          style={{ transform: `translateY(${(1 - filled) * (level - ownFloor) * height}px)` }}
+        >
+          {strips(pool)
+            .filter((strip) => strip.layer !== "others")
+            .map((strip) => (
+              <StripRect
+                key={strip.layer}
+                strip={strip}
                 width={width}
-                y={y(strip.top)}
-                height={Math.max(1, (strip.top - strip.bottom) * height) + 0.5}
-                fill={strip.layer === "others" ? `url(#${id}others)` : waterOf(strip.layer)}
-                className="gauge-strip"
+                height={height}
+                fill={waterOf(strip.layer)}
               />
-              <rect width={width} y={y(strip.top)} height="1" fill="var(--paper)" opacity="0.55" />
-            </g>
-          ))}
+            ))}
           {pool.overBytes > 0 && (
             <rect
               width={width}
@@ -112,6 +116,17 @@ export function Hull({ pool, width, height, filled = 1, className }: HullProps) 
             />
           )}
         </g>
+        {strips(pool)
+          .filter((strip) => strip.layer === "others")
+          .map((strip) => (
+            <StripRect
+              key={strip.layer}
+              strip={strip}
+              width={width}
+              height={height}
+              fill={`url(#${id}others)`}
+            />
+          ))}
       </g>
       <path d={shape} fill="none" stroke="var(--hull-edge)" strokeWidth="2.5" strokeLinecap="round" />
       <g fill="none" strokeLinecap="round">
@@ -121,6 +136,32 @@ export function Hull({ pool, width, height, filled = 1, className }: HullProps) 
         <path d={`M-7 ${line}H${width + 7}`} stroke="var(--signal)" strokeWidth="2.5" />
       </g>
     </svg>
+  );
+}
+
+function StripRect({
+  strip,
+  width,
+  height,
+  fill,
+}: {
+  strip: Strip;
+  width: number;
+  height: number;
+  fill: string;
+}) {
+  const top = height - strip.top * height;
+  return (
+    <g>
+      <rect
+        width={width}
+        y={top}
+        height={Math.max(1, (strip.top - strip.bottom) * height) + 0.5}
+        fill={fill}
+        className="gauge-strip"
+      />
+      <rect width={width} y={top} height="1" fill="var(--paper)" opacity="0.5" className="gauge-strip" />
+    </g>
   );
 }
 

@@ -2,18 +2,21 @@ import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useFormat } from "@/i18n/format";
+import { Tip } from "@/components/Tip";
 import { cx } from "@/lib/cx";
 
 import { Hull, strips, waterOf } from "./Hull";
 import type { Pool } from "./pools";
 
-const LABEL_GAP = 22;
+const LABEL_GAP = 21;
 
 interface LoadGaugeProps {
   pool: Pool;
   height?: number;
   width?: number;
   filled?: number;
+  /** Width of the words beside the hull, the leaders to them included. */
+  labels?: number;
   /** Lets the context's water be dragged: called with the new size of the context layer in bytes. */
   onDrag?: (contextBytes: number) => void;
   onDragEnd?: () => void;
@@ -28,6 +31,7 @@ export function LoadGauge({
   height = 220,
   width = 132,
   filled = 1,
+  labels = 196,
   onDrag,
   onDragEnd,
 }: LoadGaugeProps) {
@@ -44,7 +48,7 @@ export function LoadGauge({
 
   return (
     <figure
-      className={cx("m-0 flex gap-3", dragging && "gauge-dragging")}
+      className={cx("m-0 flex gap-1", dragging && "gauge-dragging")}
       aria-label={gaugeSentence(t, format, pool, where)}
       role="group"
     >
@@ -53,6 +57,7 @@ export function LoadGauge({
         {onDrag && context && (
           <div
             data-testid="drag-water"
+            title={t("gauge.dragHint")}
             className="group absolute left-2 flex h-5 -translate-y-1/2 cursor-ns-resize touch-none items-center justify-end pr-2"
             style={{ top: Math.min(height - 12, Math.max(0, y(context.top))) + 8, width: width + 4 }}
             onPointerDown={(event) => {
@@ -75,31 +80,29 @@ export function LoadGauge({
               onDragEnd?.();
             }}
           >
-            <span className="h-1.5 w-8 rounded-full bg-paper shadow-low ring-1 ring-hull transition-[width] group-hover:w-12" />
+            <span className="h-1.5 w-8 rounded-full bg-raised shadow-low ring-1 ring-control transition-[width] group-hover:w-12" />
           </div>
         )}
       </div>
-      <dl className="relative num min-w-36 flex-1 text-sm" style={{ height: height + 10 }}>
-        {rows.map((row) => (
-          <div
-            key={row.key}
-            className="absolute flex w-full items-baseline gap-2 whitespace-nowrap"
-            style={{ top: row.y - 2 }}
-          >
-            <dt className="flex min-w-0 items-center gap-2">
-              {row.key === "line" ? (
-                <span className="h-[2.5px] w-3 shrink-0 rounded-full bg-signal" />
-              ) : row.key === "free" ? (
-                <span className="size-2.5 w-3 shrink-0" />
-              ) : (
-                <span className="h-2.5 w-3 shrink-0 rounded-[3px]" style={{ background: waterOf(row.key) }} />
-              )}
-              <span className={row.key === "line" ? "font-medium" : "text-ink-2"}>{rowName(t, row.key)}</span>
-            </dt>
-            <dd className={cx("m-0", row.key === "line" && "font-medium")}>{format.bytes(row.bytes)}</dd>
-          </div>
-        ))}
-      </dl>
+      <div className="relative" style={{ width: labels, height: height + 10 }}>
+        <Leaders rows={rows} height={height} />
+        <dl className="num absolute inset-y-0 right-0 left-6 text-sm">
+          {rows.map((row) => (
+            <div
+              key={row.key}
+              className="absolute inset-x-0 flex items-center gap-2 leading-5 whitespace-nowrap"
+              style={{ top: row.y - 2 }}
+            >
+              <dt className={cx("flex-1", row.key === "line" ? "font-medium" : "text-ink-2")}>
+                <Tip label={rowAbout(t, format, pool, row.key)} side="right">
+                  <span>{rowName(t, row.key)}</span>
+                </Tip>
+              </dt>
+              <dd className={cx("m-0", row.key === "line" && "font-medium")}>{format.bytes(row.bytes)}</dd>
+            </div>
+          ))}
+        </dl>
+      </div>
     </figure>
   );
 }
@@ -143,36 +146,104 @@ export function gaugeSentence(
   return `${head} ${parts.join(", ")}.`;
 }
 
+function rowAbout(t: Texts, format: ReturnType<typeof useFormat>, pool: Pool, key: string): string {
+  switch (key) {
+    case "line":
+      return t("gauge.lineAbout");
+    case "overhead":
+      return [
+        t("gauge.partAbout.overhead"),
+        ...pool.overhead.map((part) => `${overheadName(t, part.code)} ${format.bytes(part.bytes)}`),
+      ].join(" · ");
+    case "others":
+    case "weights":
+    case "context":
+    case "compute":
+    case "projector":
+      return t(`gauge.partAbout.${key}`);
+    default:
+      return key;
+  }
+}
+
+/** What the part outside the engine's three kinds is made of. */
+export function overheadName(t: Texts, code: string): string {
+  switch (code) {
+    case "repack":
+    case "promptCache":
+    case "outputs":
+    case "checkpoints":
+    case "backend":
+    case "process":
+      return t(`gauge.overheadParts.${code}`);
+    default:
+      return code;
+  }
+}
+
+/** A line from each layer to its words, in the layer's own colour. */
+function Leaders({ rows, height }: { rows: readonly Row[]; height: number }) {
+  return (
+    <svg
+      width="20"
+      height={height + 10}
+      className="absolute top-0 left-0 overflow-visible"
+      fill="none"
+      aria-hidden="true"
+    >
+      {rows.map((row) => {
+        const from = Math.min(height, Math.max(0, row.at)) + 8;
+        const to = row.y + 8;
+        return (
+          <g key={row.key}>
+            <path
+              d={`M0 ${from}C8 ${from} 8 ${to} 16 ${to}`}
+              stroke={colourOf(row.key)}
+              strokeWidth="1.25"
+              opacity="0.8"
+            />
+            <circle cx="17" cy={to} r="2.75" fill={colourOf(row.key)} />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+function colourOf(key: string): string {
+  return key === "line" ? "var(--signal)" : waterOf(key);
+}
+
 interface Row {
   key: string;
   bytes: number;
+  /** Where the layer is, and where its words are, from the rim down. */
+  at: number;
   y: number;
 }
 
 /** A label beside each layer, as close to its middle as its neighbours allow, the line's own among them. */
 function labelRows(pool: Pool, layers: ReturnType<typeof strips>, height: number): Row[] {
-  const wanted: Row[] = layers.map((strip) => ({
+  const down = (share: number) => height - Math.min(1, share) * height;
+  const rows: Row[] = layers.map((strip) => ({
     key: strip.layer,
     bytes: pool.parts.find((part) => part.layer === strip.layer)?.bytes ?? 0,
-    y: height - Math.min(1, (strip.top + strip.bottom) / 2) * height,
+    at: down((strip.top + strip.bottom) / 2),
+    y: 0,
   }));
-  wanted.push({
-    key: "line",
-    bytes: pool.budgetBytes,
-    y: height - (pool.lineBytes / pool.totalBytes) * height,
-  });
-  wanted.sort((a, b) => b.y - a.y);
+  rows.push({ key: "line", bytes: pool.budgetBytes, at: down(pool.lineBytes / pool.totalBytes), y: 0 });
+  rows.sort((a, b) => b.at - a.at);
 
   // From the keel up, then back down from the rim when they do not fit.
-  let floor = height - 6;
-  for (const row of wanted) {
-    row.y = Math.min(row.y, floor);
+  let floor = height - 8;
+  for (const row of rows) {
+    row.y = Math.min(row.at, floor);
     floor = row.y - LABEL_GAP;
   }
   let ceiling = 0;
-  for (const row of wanted.toReversed()) {
+  for (const row of rows.toReversed()) {
     row.y = Math.max(row.y, ceiling);
     ceiling = row.y + LABEL_GAP;
   }
-  return wanted;
+  return rows;
 }

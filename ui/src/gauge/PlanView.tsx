@@ -43,7 +43,7 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
   );
   const plan = settled === start ? given : (made.data ?? given);
   const planned = plan.settings.context;
-  const pools = withContext(poolsOf(plan, machine, sample), planned, context);
+  const pools = withContext(poolsOf(plan.memory, machine, sample), planned, context);
   const tight = tightest(pools);
   const fault = settled === start ? undefined : faultOfResult(made);
   const thinking = context !== settled || made.isFetching;
@@ -66,7 +66,7 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
   const index = nearestStep(steps, context);
   return (
     <div className="flex flex-col gap-5">
-      <div className="flex flex-wrap gap-x-8 gap-y-6">
+      <div className="flex flex-wrap gap-x-6 gap-y-7">
         {pools.map((pool) => {
           const [used, whole] = format.pair(pool.usedBytes, pool.totalBytes);
           const movable = pool.parts.some((part) => part.layer === "context");
@@ -76,7 +76,13 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
                 <span className="font-medium">{pool.host ? t("gauge.memory") : pool.name}</span>
                 <span className="num block text-ink-2">{t("start.moved", { part: used, whole })}</span>
               </p>
-              <LoadGauge pool={pool} {...(movable ? { onDrag: (bytes) => drag(pool, bytes) } : {})} />
+              <LoadGauge
+                pool={pool}
+                width={84}
+                height={200}
+                labels={168}
+                {...(movable ? { onDrag: (bytes) => drag(pool, bytes) } : {})}
+              />
             </div>
           );
         })}

@@ -8,7 +8,7 @@ describe("pools", () => {
   const plan = planFor("qwen3-8b", "Q4_K_M", { context: 16_384 });
 
   it("has one hull a memory, devices first, and sums to the plan's totals", () => {
-    const pools = poolsOf(plan, machine());
+    const pools = poolsOf(plan.memory, machine());
     expect(pools.map((pool) => pool.id)).toEqual([plan.memory.devices[0]?.id, "memory"]);
     for (const pool of pools) {
       const own = pool.parts.filter((part) => part.layer !== "others");
@@ -17,24 +17,24 @@ describe("pools", () => {
   });
 
   it("puts the line above what others hold and never above the rim", () => {
-    for (const pool of poolsOf(plan, machine())) {
+    for (const pool of poolsOf(plan.memory, machine())) {
       expect(pool.lineBytes).toBeLessThanOrEqual(pool.totalBytes);
       expect(pool.lineBytes).toBeGreaterThanOrEqual(pool.budgetBytes);
     }
   });
 
   it("says how much stands above the line", () => {
-    const big = poolsOf(planFor("llama-3.3-70b", "Q4_K_M", {}), machine());
+    const big = poolsOf(planFor("llama-3.3-70b", "Q4_K_M", {}).memory, machine());
     expect(tightest(big)?.overBytes).toBeGreaterThan(0);
   });
 
   it("works without a machine", () => {
-    const pool = mainPool(poolsOf(plan, undefined));
+    const pool = mainPool(poolsOf(plan.memory, undefined));
     expect(pool?.totalBytes).toBeGreaterThan(pool?.lineBytes ?? Infinity);
   });
 
   it("moves only the context's water while the planner thinks", () => {
-    const before = poolsOf(plan, machine());
+    const before = poolsOf(plan.memory, machine());
     const after = withContext(before, 16_384, 32_768);
     const device = after[0];
     const context = device?.parts.find((part) => part.layer === "context")?.bytes ?? 0;

@@ -1,4 +1,4 @@
-import type { Machine, MemoryNeed, Plan, Sample } from "@/wire/wire";
+import type { Machine, MemoryNeed, PlanMemory, Sample } from "@/wire/wire";
 
 /** The water's layers from the keel up. */
 export const LAYERS = ["others", "weights", "context", "compute", "projector", "overhead"] as const;
@@ -27,9 +27,9 @@ export interface Pool {
 }
 
 /** Every memory that the plan touches, devices first. */
-export function poolsOf(plan: Plan, machine: Machine | undefined, sample?: Sample): Pool[] {
+export function poolsOf(memory: PlanMemory, machine: Machine | undefined, sample?: Sample): Pool[] {
   const pools: Pool[] = [];
-  for (const need of plan.memory.devices) {
+  for (const need of memory.devices) {
     if (need.totalBytes === 0) continue;
     const device = machine?.devices.find((one) => one.id === need.id);
     const use = sample?.devices.find((one) => one.id === need.id);
@@ -40,15 +40,15 @@ export function poolsOf(plan: Plan, machine: Machine | undefined, sample?: Sampl
         : 0;
     pools.push(makePool(need.id, device?.name ?? need.id, false, need, device?.totalBytes, others));
   }
-  const host = plan.memory.host;
+  const host = memory.host;
   if (host.totalBytes > 0) {
-    const memory = machine?.memory;
+    const ram = machine?.memory;
     const others = sample
       ? sample.memory.othersBytes
-      : memory
-        ? memory.totalBytes - (memory.availableBytes ?? memory.totalBytes)
+      : ram
+        ? ram.totalBytes - (ram.availableBytes ?? ram.totalBytes)
         : 0;
-    pools.push(makePool("memory", "memory", true, host, memory?.totalBytes, others));
+    pools.push(makePool("memory", "memory", true, host, ram?.totalBytes, others));
   }
   return pools;
 }

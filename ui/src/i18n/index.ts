@@ -1,7 +1,7 @@
 import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
 
-import { formatBytes, formatNumber, formatTokens } from "@/lib/format";
+import { formatBytes, formatNumber, formatSeconds, formatTokens } from "@/lib/format";
 
 import en from "./en.json";
 
@@ -28,6 +28,7 @@ export async function startTexts(): Promise<void> {
   const { formatter } = i18next.services;
   formatter?.add("bytes", (value, language) => formatBytes(Number(value), language ?? "en"));
   formatter?.add("count", (value, language) => formatNumber(Number(value), language ?? "en", 0));
+  formatter?.add("seconds", (value, language) => formatSeconds(Number(value), language ?? "en"));
   formatter?.add("tokens", (value, language) => formatTokens(Number(value), language ?? "en"));
 }
 

@@ -1,6 +1,6 @@
 import type { TFunction } from "i18next";
 
-import type { Reason } from "@/wire/wire";
+import type { Plan, Reason } from "@/wire/wire";
 
 import en from "./en.json";
 import type { useFormat } from "./format";
@@ -24,4 +24,10 @@ export function reasonText(t: TFunction, format: ReturnType<typeof useFormat>, r
   });
   const sentence = words.charAt(0).toUpperCase() + words.slice(1);
   return params.length === 0 ? `${sentence}.` : `${sentence}: ${params.join(", ")}.`;
+}
+
+/** Why a plan is no plan: the reason that says too big, else the first one. */
+export function unfitReason(plan: Plan | undefined): Reason | undefined {
+  if (plan?.verdict !== "tooBig") return undefined;
+  return plan.why.find((reason) => reason.code === "tooBig") ?? plan.why[0];
 }

@@ -88,14 +88,25 @@ describe("the language", () => {
 });
 
 describe("reasons and notes", () => {
-  const note = readFileSync(join(import.meta.dirname, "../../../crates/hardware/src/note.rs"), "utf8");
-  const codes = [...note.matchAll(/^ {4}([A-Z]\w+) \{/gm)].map(
-    ([, name = ""]) => name[0]?.toLowerCase() + name.slice(1),
+  const read = (path: string) => readFileSync(join(import.meta.dirname, "../../../crates", path), "utf8");
+  const note = read("hardware/src/note.rs");
+  const notes = [...note.matchAll(/^ {4}([A-Z]\w+) \{/gm)].map(
+    ([, name = ""]) => `${name[0]?.toLowerCase()}${name.slice(1)}`,
+  );
+  const reasons = [...read("planner/src/why.rs").matchAll(/\(\s*"(\w+)",\s*vec!/g)].map(
+    ([, code = ""]) => code,
   );
 
-  it("finds the notes in the core", () => expect(codes.length).toBeGreaterThan(20));
+  it("finds the codes in the core", () => {
+    expect(notes.length).toBeGreaterThan(20);
+    expect(reasons.length).toBeGreaterThan(20);
+  });
 
-  it.each(codes)("note %s has a text", (code) => {
+  it.each([...notes, ...reasons])("%s has a text", (code) => {
     expect(Object.keys(en.reason)).toContain(code);
+  });
+
+  it("no text is left of a code that is gone", () => {
+    expect(Object.keys(en.reason).toSorted()).toEqual([...new Set([...notes, ...reasons])].toSorted());
   });
 });

@@ -7,7 +7,7 @@ type Tokens = Map<string, [number, number, number]>;
 
 /** Text and its ground: at least 4.5 to 1. */
 const TEXT: [string, string][] = [
-  ...["paper", "raised", "sunken", "pressed"].flatMap((ground): [string, string][] => [
+  ...["paper", "raised", "sunken", "pressed", "lifted"].flatMap((ground): [string, string][] => [
     ["ink", ground],
     ["ink-2", ground],
   ]),

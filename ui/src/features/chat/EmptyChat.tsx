@@ -17,8 +17,8 @@ export function EmptyChat({ model }: { model: string | undefined }) {
   const name = useModelName(model);
   return (
     <div className="flex min-h-0 flex-1 flex-col items-center justify-end overflow-y-auto px-4 pt-8 pb-8 sm:justify-center">
-      <div className="w-full max-w-[640px]">
-        <Mark size={44} className="-ml-1 text-ink" />
+      <div className="w-full max-w-[728px]">
+        <Mark size={44} className="-ml-0.5 text-ink" />
         <h1 className="mt-4 text-2xl font-semibold">{t("chat.emptyTitle")}</h1>
         <p className="mt-1.5 text-md text-ink-2">
           {name === undefined ? t("chat.emptyNoModel") : t("chat.emptyLocal", { name })}

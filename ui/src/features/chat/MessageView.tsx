@@ -6,7 +6,7 @@ import { FaultCard, type FixActions } from "@/components/FaultCard";
 import { Fold } from "@/components/Fold";
 import { Tip } from "@/components/Tip";
 import { useFormat } from "@/i18n/format";
-import { Markdown } from "@/markdown/Markdown";
+import { Markdown } from "@/markdown";
 import type { Writing } from "@/state/hear";
 import type { Message, TurnStats } from "@/wire/wire";
 

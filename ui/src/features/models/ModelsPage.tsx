@@ -58,7 +58,7 @@ export function ModelsPage() {
       <div
         className={cx(
           "h-full min-w-0 overflow-y-auto border-hairline",
-          selected ? "w-[420px] shrink-0 border-r max-lg:hidden" : "flex-1",
+          selected ? "w-[390px] shrink-0 border-r max-lg:hidden" : "flex-1",
         )}
       >
         <div className={cx("mx-auto px-5 py-7", !selected && "max-w-[820px]")}>

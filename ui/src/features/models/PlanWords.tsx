@@ -115,6 +115,7 @@ export function ProofTable({ proof }: { proof: Proof }) {
       case "repack":
       case "promptCache":
       case "outputs":
+      case "checkpoints":
       case "backend":
       case "process":
         return t(`gauge.overheadParts.${code}`);

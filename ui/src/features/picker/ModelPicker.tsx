@@ -2,22 +2,25 @@ import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { ArrowDownToLine, Boxes, Check, Search } from "lucide-react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { Bar } from "@/components/Bar";
 import { Button } from "@/components/Button";
 import { say } from "@/components/Toasts";
 import { useAcquire } from "@/features/models/acquire";
-import { reasonText } from "@/i18n/reasons";
+import { reasonText, unfitReason } from "@/i18n/reasons";
+import { LoadGauge } from "@/gauge/LoadGauge";
+import { mainPool, poolsOf } from "@/gauge/pools";
 import { useFormat } from "@/i18n/format";
 import { cx } from "@/lib/cx";
 import { faultTitle } from "@/i18n/faults";
-import { useTell } from "@/state/ask";
+import { useAsk, useTell } from "@/state/ask";
 import { isActive, useLive } from "@/state/live";
 import { type Choosable, useShelves } from "@/state/models";
 import { chooseModel, useView } from "@/state/view";
 
-import { ContextPill, FitPill, SpeedPill } from "./pills";
+import { FitPill, pagesOf } from "./pills";
 
 interface Shelf {
   value: "disk" | "offered";
@@ -36,7 +39,7 @@ export function ModelPicker() {
         <Dialog.Viewport className="fixed inset-0 z-40 flex justify-center overflow-hidden px-3 pt-[9dvh] pb-3">
           <Dialog.Popup
             aria-label={t("picker.title")}
-            className="enter flex h-fit max-h-full w-full max-w-[680px] flex-col overflow-hidden rounded-xl bg-raised shadow-high outline-hidden"
+            className="enter flex h-fit max-h-full w-full max-w-[680px] flex-col overflow-hidden lg:max-w-[920px] rounded-xl bg-raised shadow-high outline-hidden"
           >
             <PickerBody close={close} />
           </Dialog.Popup>
@@ -55,6 +58,8 @@ function PickerBody({ close }: { close: () => void }) {
   const { disk, offered } = useShelves();
   const load = useTell("router/load");
   const { acquire, dialog } = useAcquire();
+  const [lit, setLit] = useState<string>();
+  const seen = [...disk, ...offered].find((model) => model.id === lit);
   const groups: Shelf[] = [
     { value: "disk" as const, items: disk },
     { value: "offered" as const, items: offered },
@@ -89,6 +94,7 @@ function PickerBody({ close }: { close: () => void }) {
         }}
         autoHighlight="always"
         keepHighlight
+        onItemHighlighted={(item: unknown) => setLit((item as Choosable | undefined)?.id)}
       >
         <div className="flex items-center gap-3 border-b border-hairline px-4">
           <Search size={17} className="shrink-0 text-ink-3" aria-hidden="true" />
@@ -99,35 +105,40 @@ function PickerBody({ close }: { close: () => void }) {
           />
           <Dialog.Close className="sr-only">{t("app.close")}</Dialog.Close>
         </div>
-        <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain p-2">
-          <Autocomplete.Empty>
-            <p className="px-3 py-8 text-center text-base text-ink-2 empty:hidden">
-              <Autocomplete.Value>
-                {(query) => t("picker.nothing", { query: String(query) })}
-              </Autocomplete.Value>
-            </p>
-          </Autocomplete.Empty>
-          <Autocomplete.List>
-            {(group: Shelf) => (
-              <Autocomplete.Group key={group.value} items={group.items} className="not-first:mt-2">
-                <Autocomplete.GroupLabel className="px-3 pt-1.5 pb-1 text-xs font-medium text-ink-3">
-                  {group.value === "disk" ? t("picker.onDisk") : t("picker.catalog")}
-                </Autocomplete.GroupLabel>
-                <Autocomplete.Collection>
-                  {(model: Choosable) => (
-                    <Autocomplete.Item
-                      key={model.id}
-                      value={model}
-                      onClick={() => choose(model)}
-                      className="flex min-h-14 flex-wrap items-center gap-x-3 gap-y-1.5 rounded-lg px-3 py-2 outline-hidden select-none data-highlighted:bg-pressed"
-                    >
-                      <ModelRow model={model} selected={model.id === selected} />
-                    </Autocomplete.Item>
-                  )}
-                </Autocomplete.Collection>
-              </Autocomplete.Group>
-            )}
-          </Autocomplete.List>
+        <div className="flex min-h-0 flex-1">
+          <div className="min-h-0 min-w-0 flex-1 overflow-y-auto overscroll-contain p-2">
+            <Autocomplete.Empty>
+              <p className="px-3 py-8 text-center text-base text-ink-2 empty:hidden">
+                <Autocomplete.Value>
+                  {(query) => t("picker.nothing", { query: String(query) })}
+                </Autocomplete.Value>
+              </p>
+            </Autocomplete.Empty>
+            <Autocomplete.List>
+              {(group: Shelf) => (
+                <Autocomplete.Group key={group.value} items={group.items} className="not-first:mt-2">
+                  <Autocomplete.GroupLabel className="px-3 pt-1.5 pb-1 text-xs font-medium text-ink-3">
+                    {group.value === "disk" ? t("picker.onDisk") : t("picker.catalog")}
+                  </Autocomplete.GroupLabel>
+                  <Autocomplete.Collection>
+                    {(model: Choosable) => (
+                      <Autocomplete.Item
+                        key={model.id}
+                        value={model}
+                        onClick={() => choose(model)}
+                        className="flex min-h-14 flex-wrap items-center gap-x-3 gap-y-1.5 rounded-lg px-3 py-2 outline-hidden select-none data-highlighted:bg-pressed"
+                      >
+                        <ModelRow model={model} selected={model.id === selected} />
+                      </Autocomplete.Item>
+                    )}
+                  </Autocomplete.Collection>
+                </Autocomplete.Group>
+              )}
+            </Autocomplete.List>
+          </div>
+          <div className="hidden w-72 shrink-0 border-l border-hairline bg-sunken/60 p-5 lg:block">
+            {seen && <Preview model={seen} />}
+          </div>
         </div>
         <div className="flex items-center gap-2 border-t border-hairline px-4 py-2 text-xs text-ink-3">
           <span className="flex-1 max-sm:invisible">{t("picker.keys")}</span>
@@ -149,10 +160,52 @@ function PickerBody({ close }: { close: () => void }) {
   );
 }
 
+/** What the highlighted model would do here, as the gauge says it. */
+function Preview({ model }: { model: Choosable }) {
+  const { t } = useTranslation();
+  const machine = useAsk("machine/read", { fresh: false });
+  const sample = useLive((live) => live.sample);
+  const format = useFormat();
+  const pool = model.plan && mainPool(poolsOf(model.plan.memory, machine.data, sample));
+  const speed = model.plan?.speed;
+  const lines: [string, string][] = [];
+  if (speed) {
+    const { low, high } = speed.firstTokenS;
+    lines.push([
+      t("models.answering"),
+      t("models.tokensPerS", { range: format.range(speed.decodeTps.low, speed.decodeTps.high) }),
+    ]);
+    lines.push([t("models.firstWord"), `${format.range(low, high)} s`]);
+  }
+  if (model.plan) {
+    lines.push([t("models.parameters"), format.count(model.plan.model.parameters)]);
+    lines.push([t("gauge.contextSize"), t("picker.pages", { pages: pagesOf(model.plan.settings.context) })]);
+  }
+  if (model.entry) lines.push([t("models.licence"), model.entry.licence.name]);
+  return (
+    <div className="flex flex-col gap-4">
+      <div>
+        <p className="text-base font-semibold">{model.name}</p>
+        <p className="line-clamp-3 text-sm text-ink-2">{model.entry?.about ?? model.disk?.path}</p>
+      </div>
+      {pool && <LoadGauge pool={pool} width={68} height={168} labels={160} />}
+      {model.plan && <p className="text-sm text-ink-2">{t(`fit.${model.plan.verdict}About`)}</p>}
+      <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 border-t border-hairline pt-3 text-sm">
+        {lines.map(([name, value]) => (
+          <div key={name} className="col-span-2 grid grid-cols-subgrid">
+            <dt className="text-ink-3">{name}</dt>
+            <dd className="num m-0 text-right">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
 function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) {
   const { t } = useTranslation();
   const format = useFormat();
-  const why = model.plan?.verdict === "tooBig" ? model.plan.why[0] : undefined;
+  const why = unfitReason(model.plan);
   const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
   const loading = model.loaded?.status === "loading" ? model.loaded : undefined;
   return (
@@ -187,18 +240,30 @@ function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) 
           <Bar label={t("picker.loadingNow")} value={loading.progress?.value} className="mt-1.5 w-40" />
         )}
       </span>
-      <span className="flex flex-wrap items-center gap-1.5">
+      <span className="num flex items-center gap-4 text-sm text-ink-2">
         {model.disk && !model.disk.chat && <span className="text-xs text-ink-3">{t("picker.base")}</span>}
         {model.plan && model.plan.verdict !== "tooBig" && (
           <>
-            <SpeedPill plan={model.plan} />
-            <ContextPill tokens={model.plan.settings.context} />
+            {model.plan.speed && (
+              <span className="text-right">
+                {t("fit.speed", {
+                  range: format.range(model.plan.speed.decodeTps.low, model.plan.speed.decodeTps.high),
+                })}
+              </span>
+            )}
+            <span className="w-24 text-right max-sm:w-auto">
+              {t("fit.context", { size: format.tokens(model.plan.settings.context) })}
+            </span>
           </>
         )}
-        <FitPill plan={model.plan} />
-        {!model.disk && !moving && (
-          <ArrowDownToLine size={15} className="text-ink-3" aria-label={t("picker.download")} />
-        )}
+        <span className="flex w-22 justify-start">
+          <FitPill plan={model.plan} />
+        </span>
+        <span className="w-4 max-sm:hidden">
+          {!model.disk && !moving && model.plan?.verdict !== "tooBig" && (
+            <ArrowDownToLine size={15} className="text-ink-3" aria-label={t("picker.download")} />
+          )}
+        </span>
       </span>
     </>
   );

@@ -39,7 +39,7 @@ export function Pill({ tip, className, children }: { tip: string; className?: st
 
 function levelOf(plan: Plan): number {
   if (plan.verdict === "tooBig") return 1.25;
-  const pool = tightest(poolsOf(plan, undefined));
+  const pool = tightest(poolsOf(plan.memory, undefined));
   if (!pool || pool.budgetBytes === 0) return 0.5;
   return pool.usedBytes / pool.budgetBytes;
 }

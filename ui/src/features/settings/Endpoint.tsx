@@ -98,7 +98,7 @@ export OPENAI_API_KEY=${key}`,
             <Tabs.Tab
               key={name}
               value={name}
-              className="h-7 rounded-sm px-3 text-sm text-ink-2 hover:text-ink data-active:bg-raised data-active:font-medium data-active:text-ink data-active:shadow-low"
+              className="h-7 rounded-sm px-3 text-sm text-ink-2 hover:text-ink data-active:bg-lifted data-active:font-medium data-active:text-ink data-active:shadow-low"
             >
               {t(`settings.snippetNames.${name}`)}
             </Tabs.Tab>

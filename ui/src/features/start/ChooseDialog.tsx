@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { Dialog } from "@/components/Dialog";
 import { ContextPill, FitPill, SpeedPill } from "@/features/picker/pills";
 import { useFormat } from "@/i18n/format";
-import { reasonText } from "@/i18n/reasons";
+import { reasonText, unfitReason } from "@/i18n/reasons";
 import { shelves } from "@/state/models";
 import type { Library } from "@/wire/wire";
 
@@ -28,7 +28,7 @@ export function ChooseDialog({
       <ul className="-mx-2 flex flex-col gap-0.5">
         {models.map((model) => {
           const unfit = model.plan?.verdict === "tooBig";
-          const why = unfit ? model.plan?.why[0] : undefined;
+          const why = unfitReason(model.plan);
           return (
             <li key={model.id}>
               <button

@@ -6,7 +6,7 @@ import { Button } from "@/components/Button";
 import { FaultCard } from "@/components/FaultCard";
 import { Fold } from "@/components/Fold";
 import { LicenceDialog } from "@/features/models/LicenceDialog";
-import { ContextPill, pagesOf, SpeedPill } from "@/features/picker/pills";
+import { pagesOf } from "@/features/picker/pills";
 import { LoadGauge } from "@/gauge/LoadGauge";
 import { mainPool, poolsOf } from "@/gauge/pools";
 import { useFormat } from "@/i18n/format";
@@ -108,14 +108,15 @@ export function Offer({
   );
   const facts = (
     <Fold
+      className="-mt-2"
       label={
-        <span className="min-w-0">
+        <span className="min-w-0 text-base">
           {machineLine(t, format, machine)}
           <span className="sr-only">. {t("start.facts.show")}</span>
         </span>
       }
     >
-      <div className="mt-3 rounded-lg bg-raised px-4 py-3 ring-1 ring-hairline">
+      <div className="mt-2 mb-6 rounded-lg bg-raised px-4 py-2 ring-1 ring-hairline">
         <MachineFacts machine={machine} />
       </div>
     </Fold>
@@ -124,7 +125,8 @@ export function Offer({
   if (!pick) {
     return (
       <div>
-        <h1 className="text-2xl font-semibold">{t("start.nothingFits")}</h1>
+        {facts}
+        <h1 className="mt-3 text-3xl font-semibold">{t("start.nothingFits")}</h1>
         <ul className="mt-3 flex flex-col gap-1 text-md text-ink-2">
           {recommendation.why.map((reason) => (
             <li key={reason.code}>{reasonText(t, format, reason)}</li>
@@ -137,21 +139,21 @@ export function Offer({
           </Button>
           {choose}
         </div>
-        <div className="mt-8">{facts}</div>
         {dialogs}
       </div>
     );
   }
 
-  const pool = mainPool(poolsOf(pick.plan, machine));
+  const pool = mainPool(poolsOf(pick.plan.memory, machine));
   const uses = pool && format.pair(pool.usedBytes, pool.totalBytes);
   const words = pick.plan.speed?.decodeTps;
   const seconds = (pick.downloadBytes * 8) / (USUAL_MBIT * 1e6);
 
   return (
-    <div className="grid items-center gap-x-12 gap-y-8 md:grid-cols-[1fr_auto]">
-      <div className="min-w-0">
-        <h1 className="text-2xl font-semibold">
+    <div className="grid items-center gap-x-14 gap-y-6 md:grid-cols-[1fr_auto]">
+      <div className="md:col-span-2">
+        {facts}
+        <h1 className="mt-3 text-3xl font-semibold">
           <Trans
             t={t}
             i18nKey={chosen ? "start.headlineChosen" : "start.headline"}
@@ -159,7 +161,9 @@ export function Offer({
             components={{ b: <span className="text-sea-ink" /> }}
           />
         </h1>
-        <p className="num mt-3 text-md text-ink-2">
+      </div>
+      <div className="min-w-0">
+        <p className="num text-md text-ink-2">
           {uses &&
             pool &&
             t("start.uses", {
@@ -171,14 +175,12 @@ export function Offer({
           {t("start.contextWords", { pages: pagesOf(pick.plan.settings.context) })}
         </p>
         <ul className="mt-3 flex flex-col gap-1 text-base text-ink-2">
-          {[...pick.why, ...pick.plan.why.filter((one) => one.code !== "contextChosen")]
-            .slice(0, 3)
-            .map((reason) => (
-              <li key={reason.code} className="flex gap-2.5">
-                <span className="mt-2.25 h-0.5 w-3 shrink-0 rounded-full bg-signal" aria-hidden="true" />
-                {reasonText(t, format, reason)}
-              </li>
-            ))}
+          {firstReasons(pick).map((reason) => (
+            <li key={reason.code} className="flex gap-2.5">
+              <span className="mt-2.25 h-0.5 w-3 shrink-0 rounded-full bg-signal" aria-hidden="true" />
+              {reasonText(t, format, reason)}
+            </li>
+          ))}
         </ul>
 
         <dl className="num mt-6 grid max-w-lg grid-cols-[auto_1fr] gap-x-5 gap-y-1 text-base">
@@ -228,10 +230,6 @@ export function Offer({
           </Button>
           {choose}
         </div>
-        <p className="mt-4 flex items-center gap-2 text-sm text-ink-3">
-          <Lock size={13} aria-hidden="true" />
-          {t("start.private")}
-        </p>
       </div>
 
       {pool && (
@@ -240,25 +238,36 @@ export function Offer({
         </div>
       )}
 
-      <div className="flex flex-col gap-3 border-t border-hairline pt-4 md:col-span-2">
-        <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-          <div className="flex flex-1 flex-wrap items-center gap-1.5">
-            <SpeedPill plan={pick.plan} />
-            <ContextPill tokens={pick.plan.settings.context} />
-          </div>
-          <Button look="quiet" size="sm" onClick={onImport}>
-            <FolderInput size={14} aria-hidden="true" />
-            {t("start.import")}
-          </Button>
-          <Button look="quiet" size="sm" onClick={() => useView.setState({ startSkipped: true })}>
-            {t("start.skip")}
-          </Button>
-        </div>
-        {facts}
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-2 border-t border-hairline pt-4 md:col-span-2">
+        <p className="flex min-w-full flex-1 items-center gap-2 text-sm sm:min-w-56 text-ink-3">
+          <Lock size={13} aria-hidden="true" />
+          {t("start.private")}
+        </p>
+        <Button look="quiet" size="sm" onClick={onImport}>
+          <FolderInput size={14} aria-hidden="true" />
+          {t("start.import")}
+        </Button>
+        <Button look="quiet" size="sm" onClick={() => useView.setState({ startSkipped: true })}>
+          {t("start.skip")}
+        </Button>
       </div>
       {dialogs}
     </div>
   );
+}
+
+/** Settings of the engine are reasons for the plan's page, not for a first look. */
+const LATER = new Set([
+  "contextChosen",
+  "batchChosen",
+  "reserveKept",
+  "fromCatalog",
+  "turnTime",
+  "speedMeasured",
+]);
+
+function firstReasons(pick: Candidate): Reason[] {
+  return [...pick.why, ...pick.plan.why.filter((reason) => !LATER.has(reason.code))].slice(0, 3);
 }
 
 function isPick(recommendation: Recommendation, one: Candidate): boolean {

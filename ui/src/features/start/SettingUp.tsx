@@ -19,7 +19,7 @@ import { useFixes } from "../chat/fixes";
 import { overall } from "./progress";
 
 /** Long enough to see that it is done, short enough not to wait. */
-const READY_PAUSE_MS = 1200;
+const READY_PAUSE_MS = 2500;
 
 export function SettingUp({
   setup,
@@ -47,7 +47,7 @@ export function SettingUp({
     library?.models.find((one) => one.id === id)?.plan ??
     library?.catalog.find((one) => one.id === setup.model)?.variants.find((one) => one.quant === setup.quant)
       ?.plan;
-  const pool = plan && mainPool(poolsOf(plan, machine));
+  const pool = plan && mainPool(poolsOf(plan.memory, machine));
   const [part, whole] = format.pair(setup.doneBytes, setup.totalBytes);
 
   // Consent was given when this setup was started; going on needs no second one.
@@ -63,7 +63,7 @@ export function SettingUp({
   return (
     <div className="grid items-center gap-x-12 gap-y-8 md:grid-cols-[1fr_auto]">
       <div className="min-w-0">
-        <h1 className="text-2xl font-semibold">
+        <h1 className="text-3xl font-semibold">
           {setup.done ? t("start.ready", { name }) : t("start.settingUp", { name })}
         </h1>
 

@@ -215,16 +215,25 @@ export function recommendation(onDisk: readonly LibraryModel[], where: MachineNa
   return {
     pick: pick(best, "Q4_K_M"),
     why: [
-      { code: "bestFit", params: {} },
-      ...(where === "server" ? [{ code: "sparseForCpu", params: {} }] : []),
+      { code: "bestFit", params: { rank: 7 } },
+      { code: "turnTime", params: { seconds: where === "server" ? 31 : 9.4 } },
     ],
     alternatives: [
-      { ...pick("qwen3-4b", "Q4_K_M"), why: [{ code: "faster", params: {} }] },
-      { ...pick("gpt-oss-20b", "MXFP4"), why: [{ code: "smarterSlower", params: {} }] },
-      { ...pick("gemma-3-4b", "Q4_K_M"), why: [{ code: "seesImages", params: {} }] },
+      { ...pick("qwen3-4b", "Q4_K_M"), why: [{ code: "faster", params: { seconds: 5.2 } }] },
+      {
+        ...pick("gpt-oss-20b", "MXFP4"),
+        why: [{ code: "smaller", params: { bytes: fileBytes("gpt-oss-20b", "MXFP4") } }],
+      },
+      { ...pick("gemma-3-4b", "Q4_K_M"), why: [{ code: "faster", params: { seconds: 5.4 } }] },
     ],
     rejected: [
-      { model: "llama-3.3-70b", quant: "Q4_K_M", name: "Llama 3.3 70B", code: "tooBig", params: {} },
+      {
+        model: "llama-3.3-70b",
+        quant: "Q4_K_M",
+        name: "Llama 3.3 70B",
+        code: "tooBig",
+        params: { neededBytes: 47_000_000_000, budgetBytes: 28_000_000_000 },
+      },
     ],
   };
 }

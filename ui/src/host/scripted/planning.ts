@@ -229,7 +229,11 @@ export function planFor(id: string, quant: string, wishes: PlanWishes, where: Ma
       ],
     },
     verdict,
-    why: reasons(verdict, context, wishes, model, device?.name),
+    why: reasons(verdict, context, wishes, model, device?.name, {
+      neededBytes: device && fitsDevice ? (devices[0]?.totalBytes ?? 0) : used,
+      budgetBytes: device && fitsDevice ? budget : budget + hostBudget,
+      onHost: model.layers - layers,
+    }),
     memory: { devices, host, lowBytes: Math.round(used * 0.98), highBytes: Math.round(used * 1.04) },
     speed: {
       decodeTps: around(decode, 0.14),
@@ -246,20 +250,23 @@ function reasons(
   wishes: PlanWishes,
   model: Shape,
   device: string | undefined,
+  room: { neededBytes: number; budgetBytes: number; onHost: number },
 ): Reason[] {
+  const { onHost, ...bytes } = room;
   const out: Reason[] = [];
-  if (verdict === "fits" && device) out.push({ code: "allOnDevice", params: { device } });
-  if (verdict === "fits" && !device) out.push({ code: "cpuOnly", params: {} });
-  if (verdict === "spills") out.push({ code: "spillsToHost", params: { device: device ?? "" } });
-  if (verdict === "tooBig") out.push({ code: "tooBig", params: {} });
+  if (verdict === "fits" && device) out.push({ code: "allOnDevice", params: { device, ...bytes } });
+  if (verdict === "fits" && !device) out.push({ code: "cpuOnly", params: bytes });
+  if (verdict === "spills") {
+    const code = model.active < model.parameters ? "expertsOnHost" : "spillsToHost";
+    out.push({ code, params: { onHost, layers: model.layers } });
+  }
+  if (verdict === "tooBig") out.push({ code: "tooBig", params: bytes });
   if ((wishes.context ?? 0) > model.trained) {
     out.push({ code: "contextCapped", params: { asked: wishes.context ?? 0, trained: model.trained } });
   } else if (wishes.context === undefined) {
-    out.push({ code: "contextChosen", params: { context } });
+    out.push({ code: "contextChosen", params: { context, trained: model.trained } });
   }
-  if (model.active < model.parameters) {
-    out.push({ code: "sparse", params: { active: model.active, total: model.parameters } });
-  }
+  out.push({ code: "batchChosen", params: { batch: 512, ms: 420 } });
   return out;
 }
 

@@ -1,0 +1,18 @@
+import { lazy, Suspense } from "react";
+
+const load = () => import("./Markdown");
+const Rendered = lazy(() => load().then((module) => ({ default: module.Markdown })));
+
+/** Fetches the renderer before it is needed: the first picture does not wait for it, the first answer finds it. */
+export function warmMarkdown(): void {
+  void load();
+}
+
+/** Markdown; in the moment before the renderer is here, the same words plainly. */
+export function Markdown({ text, streaming = false }: { text: string; streaming?: boolean }) {
+  return (
+    <Suspense fallback={<div className="prose whitespace-pre-wrap">{text}</div>}>
+      <Rendered text={text} streaming={streaming} />
+    </Suspense>
+  );
+}
