@@ -27,8 +27,10 @@ pub struct Request {
 /// How the next token is chosen. What is left out is the model's own default.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sampling {
-    pub temperature: Option<f32>,
-    pub top_p: Option<f32>,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub top_k: Option<u32>,
+    pub min_p: Option<f64>,
     /// The most tokens that an answer may have.
     pub reply_max: Option<u32>,
 }

@@ -1,15 +1,38 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use plimsoll_wire::{Call, Fault};
+use plimsoll_agent::{Route, Sampling};
+use plimsoll_engine::{Desk, DeskConfig, Engines, Front, Ports};
+use plimsoll_hub::Hub;
+use plimsoll_os::clock;
+use plimsoll_os::jobs::{Ending, Root, Scope};
+use plimsoll_store::Store;
+use plimsoll_wire::{Call, Event, Fault, FaultCode, PlanWishes};
 use serde_json::Value;
 
 use crate::bus::{Bus, Hearing};
 use crate::calls;
 use crate::config::Config;
+use crate::endpoint::Endpoint;
+use crate::engines::EngineShelf;
+use crate::fault::{Failed, ToFault as _, fault};
+use crate::machine::MachineOwner;
+use crate::memo::Memo;
+use crate::models::Models;
+use crate::plans::Planner;
+use crate::router::{RouterOwner, Usable};
+use crate::sampler::SamplerOwner;
+use crate::setup::SetupOwner;
 use crate::table::Table;
+use crate::transfers::Transfers;
+use crate::turns::{ReadyModel, Streaming, Turns};
+
+/// How long the end waits for what is still running: a transfer syncs its file, an answer is written down, the
+/// router ends its models.
+const END_MAX: Duration = Duration::from_secs(15);
 
 /// Where a request for a loaded model goes: for our loopback front only.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RouterTarget {
     /// `http://127.0.0.1:PORT`, without a path.
     pub url: String,
@@ -19,55 +42,255 @@ pub struct RouterTarget {
     pub model: String,
 }
 
+/// The key stays out of logs.
+impl std::fmt::Debug for RouterTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RouterTarget")
+            .field("url", &self.url)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The whole program without a window.
 pub struct App {
     config: Config,
     table: Table<App>,
-    bus: Bus,
+    /// Taken by the end. A lock and not a task, because ending is what no task could outlive.
+    root: Mutex<Option<Root>>,
+    jobs: Scope,
+    pub(crate) bus: Bus,
+    pub(crate) store: Store,
+    pub(crate) memo: Memo,
+    pub(crate) machine: Arc<MachineOwner>,
+    pub(crate) models: Arc<Models>,
+    pub(crate) planner: Planner,
+    pub(crate) engines: Arc<EngineShelf>,
+    pub(crate) router: Arc<RouterOwner>,
+    pub(crate) transfers: Transfers,
+    pub(crate) setup: SetupOwner,
+    pub(crate) turns: Turns,
+    pub(crate) streaming: Streaming,
+    pub(crate) sampler: Arc<SamplerOwner>,
+    pub(crate) endpoint: Endpoint,
 }
 
 impl App {
     /// Opens our data and starts the owners; does not start the engine.
     pub async fn start(config: Config) -> Result<Arc<Self>, Fault> {
+        Ok(Self::open(config).await?)
+    }
+
+    async fn open(config: Config) -> Result<Arc<Self>, Failed> {
+        let root = Root::new();
+        let jobs = root.scope();
+        let bus = Bus::new();
+        plimsoll_os::files::create_private_dir(&config.home)?;
+        let store = Store::open(&config.home.join("plimsoll.db"), clock::now_s()).await?;
+        let memo = Memo::new(store.clone());
+        let endpoint = Endpoint::open(&config.home).await?;
+        let hub = Hub::new(config.hub.clone());
+        let kept = Engines::new(config.places.engines(), config.environment.clone());
+        let desk_config = DeskConfig {
+            home: config.home.clone(),
+            engines: kept.clone(),
+            ports: Ports::default(),
+        };
+        let desk = Desk::start(&jobs.child(), desk_config)?;
+        let machine = Arc::new(MachineOwner::new(
+            config.environment.clone(),
+            config.drivers.clone(),
+            memo.clone(),
+            jobs.child(),
+        ));
+        let models = Arc::new(Models::new(
+            config.catalog,
+            hub.clone(),
+            memo.clone(),
+            jobs.child(),
+        ));
+        let sampler = Arc::new(SamplerOwner::new(bus.clone(), jobs.child()));
+        let router = Arc::new(RouterOwner::new(desk));
+        router.watch(
+            &jobs,
+            bus.clone(),
+            store.clone(),
+            memo.clone(),
+            Arc::clone(&sampler),
+        );
+        // Loopback never goes through a proxy, whatever the environment says.
+        let http = reqwest::Client::builder().no_proxy().build().map_err(|error| {
+            let mut fault = fault(FaultCode::Internal, []);
+            fault.trace.push(error.to_string());
+            fault
+        })?;
+        let planner = Planner::new(
+            config.catalog,
+            Arc::clone(&machine),
+            kept.clone(),
+            router.desk.state(),
+            store.clone(),
+        );
         Ok(Arc::new(Self {
-            config,
+            planner,
+            engines: Arc::new(EngineShelf::new(kept, config.catalog, hub, jobs.child())),
+            transfers: Transfers::new(bus.clone(), jobs.child()),
+            setup: SetupOwner::new(bus.clone(), jobs.child()),
+            turns: Turns::new(bus.clone(), store.clone(), jobs.child()),
+            streaming: Streaming {
+                bus: bus.clone(),
+                store: store.clone(),
+                http,
+            },
             table: calls::table(),
-            bus: Bus::new(),
+            root: Mutex::new(Some(root)),
+            config,
+            jobs,
+            bus,
+            store,
+            memo,
+            machine,
+            models,
+            router,
+            sampler,
+            endpoint,
         }))
     }
 
-    /// One question with one answer, for hosts in the same process.
-    pub async fn ask<C: Call>(self: &Arc<Self>, call: C) -> Result<C::Reply, Fault> {
-        self.table.ask(Arc::clone(self), call).await
+    /// One question with one answer, for hosts in the same process. A question that was asked is carried
+    /// through, also when nobody waits for its answer any more.
+    pub async fn ask<C: Call>(self: &Arc<Self>, call: C) -> Result<C::Reply, Fault>
+    where
+        C::Reply: Send + 'static,
+    {
+        let this = Arc::clone(self);
+        self.carry_through(async move { this.table.ask(Arc::clone(&this), call).await })
+            .await
     }
 
     /// The same question as JSON.
     pub async fn call(self: &Arc<Self>, name: &str, body: Value) -> Result<Value, Fault> {
-        self.table.call(Arc::clone(self), name, body).await
+        let (this, name) = (Arc::clone(self), name.to_owned());
+        self.carry_through(async move { this.table.call(Arc::clone(&this), &name, body).await })
+            .await
+    }
+
+    async fn carry_through<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Fault>> + Send + 'static,
+    ) -> Result<T, Fault> {
+        self.jobs
+            .start(|_| work)
+            .await
+            .unwrap_or_else(|error| Err(error.to_fault()))
     }
 
     /// What happens from now on.
+    #[must_use]
     pub fn hear(&self) -> Hearing {
         self.bus.hear()
     }
 
-    /// Stops every job, unloads and ends the router if it is ours, and closes our data.
-    pub async fn end(&self) {}
+    /// Stops every job, ends the router if it is ours, and lets go of our data. Calling it again does nothing.
+    pub async fn end(&self) {
+        let root = self.root.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(root) = root else { return };
+        if let Ending::StillRunning(jobs) = root.end(END_MAX).await {
+            tracing::warn!(jobs, "left behind at the end");
+        }
+    }
 
-    /// Makes the model ready and says where requests for it go.
-    pub async fn router_target(self: &Arc<Self>, _model: &str) -> Result<RouterTarget, Fault> {
-        Err(crate::fault::fault(plimsoll_wire::FaultCode::NoEngine, []))
+    /// Makes the model ready and says where requests for it go. Refused while the person has switched the
+    /// endpoint off.
+    pub async fn router_target(self: &Arc<Self>, model: &str) -> Result<RouterTarget, Fault> {
+        let this = Arc::clone(self);
+        let model = model.to_owned();
+        self.carry_through(async move {
+            let settings = this.memo.settings().await.map_err(|error| error.to_fault())?;
+            if settings.endpoint == Some(false) {
+                return Err(fault(FaultCode::NotAllowed, [("setting", "endpoint".into())]));
+            }
+            let Usable { target, .. } = this.make_ready(&model, None).await?;
+            Ok(RouterTarget {
+                url: target.url,
+                key: target.key,
+                model: target.model,
+            })
+        })
+        .await
+    }
+
+    /// Starts the router or finds the one that runs, and stays with it: when its owner ends, this process owns
+    /// the next one.
+    pub async fn keep_router(self: &Arc<Self>) -> Result<(), Fault> {
+        let desk = self.router.desk.clone();
+        self.carry_through(async move { desk.keep().await.map_err(|trouble| trouble.to_fault()) })
+            .await
     }
 
     /// The front says where it listens (a URL that ends in `/v1`), or that it no longer does.
-    pub fn set_endpoint(&self, _url: Option<String>) {}
-
-    /// The key that outside clients must show to the front. Kept in our home, readable by its owner only.
-    pub fn endpoint_key(&self) -> &str {
-        ""
+    pub fn set_endpoint(&self, url: Option<String>) {
+        let front = url.clone().map(|url| Front {
+            url,
+            key: self.endpoint.key().to_owned(),
+        });
+        self.endpoint.set_url(url);
+        let desk = self.router.desk.clone();
+        self.jobs.keep(|_| async move { desk.set_front(front).await });
+        self.bus.tell(Event::SettingsChanged);
     }
 
+    /// The key that outside clients must show to the front. Kept in our home, readable by its owner only.
+    #[must_use]
+    pub fn endpoint_key(&self) -> &str {
+        self.endpoint.key()
+    }
+
+    #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    pub(crate) async fn make_ready(
+        &self,
+        model: &str,
+        wishes: Option<&PlanWishes>,
+    ) -> Result<Usable, Failed> {
+        self.router
+            .ensure(&self.models, &self.planner, model, wishes)
+            .await
+    }
+
+    /// For a turn: the model made ready, with what its publisher advises.
+    pub(crate) async fn ready_model(&self, model: &str) -> Result<ReadyModel, Failed> {
+        let Usable { id, target, window } = self.make_ready(model, None).await?;
+        if let Err(error) = self.memo.keep_last_model(&id).await {
+            tracing::warn!(%error, "the last used model is not kept");
+        }
+        Ok(ReadyModel {
+            sampling: self.advice(&id),
+            route: Route {
+                base_url: target.url,
+                key: Some(target.key),
+            },
+            name: target.model,
+            id,
+            window,
+        })
+    }
+
+    fn advice(&self, id: &str) -> Sampling {
+        let advice = self
+            .config
+            .catalog
+            .find(id)
+            .and_then(|(model, _)| model.sampling.as_ref());
+        advice.map_or_else(Sampling::default, |advice| Sampling {
+            temperature: advice.temperature,
+            top_p: advice.top_p,
+            top_k: advice.top_k,
+            min_p: advice.min_p,
+            reply_max: None,
+        })
     }
 }

@@ -24,6 +24,10 @@ impl Bus {
         let _ = self.0.send(event);
     }
 
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
     pub(crate) fn hear(&self) -> Hearing {
         Hearing(BroadcastStream::new(self.0.subscribe()))
     }

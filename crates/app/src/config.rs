@@ -1,8 +1,50 @@
 use std::path::PathBuf;
 
+use plimsoll_catalog::Catalog;
+use plimsoll_hardware::facts::NvmlThrough;
+use plimsoll_hub::HubConfig;
+use plimsoll_os::{Environment, Places};
+use plimsoll_wire::{Fault, FaultCode};
+
+use crate::fault::{ToFault as _, fault};
+
 /// What the app is told once, at its start: places and the environment. Nothing below reads the environment.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Database, engines, logs and the router's state live here.
     pub home: PathBuf,
+    pub(crate) places: Places,
+    pub(crate) environment: Environment,
+    pub(crate) hub: HubConfig,
+    pub(crate) catalog: &'static Catalog,
+    pub(crate) drivers: NvmlThrough,
+}
+
+impl Config {
+    pub fn from(environment: &Environment) -> Result<Self, Fault> {
+        let places = Places::from(environment).map_err(|error| error.to_fault())?;
+        let hub = HubConfig::from_environment(environment, places.hub_cache.clone())
+            .map_err(|error| error.to_fault())?;
+        let catalog = Catalog::packaged().map_err(|error| {
+            let mut fault = fault(FaultCode::Internal, []);
+            fault.trace.push(error.to_string());
+            fault
+        })?;
+        Ok(Self {
+            home: places.home.clone(),
+            places,
+            environment: environment.clone(),
+            hub,
+            catalog,
+            drivers: NvmlThrough::Thread,
+        })
+    }
+
+    /// Asks graphics drivers in a child of `program`, so that one that crashes takes only the child down. For
+    /// programs whose `main` begins with [`crate::driver_child`].
+    #[must_use]
+    pub fn with_driver_child(mut self, program: PathBuf) -> Self {
+        self.drivers = NvmlThrough::Child { program };
+        self
+    }
 }

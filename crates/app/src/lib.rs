@@ -10,9 +10,25 @@ mod app;
 mod bus;
 mod calls;
 mod config;
+mod endpoint;
+mod engines;
 mod fault;
+mod fetching;
+mod machine;
+mod memo;
+mod models;
+mod plans;
+mod router;
+mod sampler;
+mod setup;
 mod table;
+mod to_wire;
+mod transfers;
+mod turns;
 
 pub use app::{App, RouterTarget};
 pub use bus::Hearing;
 pub use config::Config;
+/// For `main` to call first, in programs that let drivers be asked in a child: see
+/// [`Config::with_driver_child`].
+pub use plimsoll_hardware::facts::nvml_child_main as driver_child;

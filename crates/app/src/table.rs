@@ -79,6 +79,7 @@ impl<A: Send + Sync + 'static> Table<A> {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn names(&self) -> &[&'static str] {
         &self.names
     }

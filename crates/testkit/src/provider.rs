@@ -279,7 +279,7 @@ async fn answer(State(stage): State<Stage>, headers: HeaderMap, Json(request): J
 
 /// What is wrong with a request: the rules of the strictest chat templates, and our own about streaming.
 fn complaints(request: &Value) -> Vec<String> {
-    const KNOWN: [&str; 9] = [
+    const KNOWN: [&str; 11] = [
         "model",
         "messages",
         "stream",
@@ -289,6 +289,8 @@ fn complaints(request: &Value) -> Vec<String> {
         "max_tokens",
         "temperature",
         "top_p",
+        "top_k",
+        "min_p",
     ];
     let mut wrong = Vec::new();
     for name in request.as_object().into_iter().flat_map(|body| body.keys()) {

@@ -16,9 +16,13 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f32>,
+    temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    top_p: Option<f32>,
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_p: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -43,6 +47,8 @@ pub(super) fn body(request: &Request) -> Body<'_> {
         max_tokens: request.sampling.reply_max,
         temperature: request.sampling.temperature,
         top_p: request.sampling.top_p,
+        top_k: request.sampling.top_k,
+        min_p: request.sampling.min_p,
     }
 }
 
@@ -80,16 +86,15 @@ mod tests {
         request.sampling = Sampling {
             temperature: Some(0.0),
             top_p: Some(1.0),
+            top_k: Some(20),
+            min_p: Some(0.05),
             reply_max: Some(8),
         };
         let full = serde_json::to_value(super::body(&request)).unwrap();
         assert_eq!(
-            (
-                full["id_slot"].as_u64(),
-                full["max_tokens"].as_u64(),
-                full["temperature"].as_f64()
-            ),
+            (full["id_slot"].as_u64(), full["max_tokens"].as_u64(), full["temperature"].as_f64()),
             (Some(0), Some(8), Some(0.0))
         );
+        assert_eq!((full["top_k"].as_u64(), full["min_p"].as_f64()), (Some(20), Some(0.05)));
     }
 }

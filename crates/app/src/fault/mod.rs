@@ -1,3 +1,17 @@
+//! Where the domain's errors become faults: a code, its parameters, the chain of causes, the ways on.
+//!
+//! Parameter names are part of the contract, because the language files use them: `needed`/`free` and
+//! `needed`/`have` are bytes, `prompt`/`window` and `asked`/`trained` are tokens, `seconds` is a time to wait,
+//! `path`, `file`, `model`, `engine` and `status` say which.
+
+mod agent;
+mod engine;
+mod gguf;
+mod hub;
+mod os;
+mod planner;
+mod store;
+
 use std::error::Error;
 
 use plimsoll_wire::{Fault, FaultCode, Fix, Param};
@@ -69,38 +83,45 @@ impl From<Failed> for Fault {
 /// The ways on, best first. Every code has at least one: a fault without a way on is a dead end.
 fn fixes(code: FaultCode) -> &'static [Fix] {
     match code {
-        FaultCode::BadRequest | FaultCode::UnknownCall | FaultCode::Internal => &[Fix::ReportBug],
-        FaultCode::NotAllowed | FaultCode::NotFound | FaultCode::Busy => &[Fix::Retry],
-        FaultCode::NotGguf | FaultCode::UnsafeName => &[Fix::ChooseOtherModel, Fix::ImportFile],
+        FaultCode::BadRequest | FaultCode::Internal => &[Fix::ReportBug],
+        FaultCode::UnknownCall | FaultCode::StoreTooNew => &[Fix::UpdateApp],
+        FaultCode::NotAllowed
+        | FaultCode::NotFound
+        | FaultCode::Busy
+        | FaultCode::MachineFileBad
+        | FaultCode::ReadFailed
+        | FaultCode::HubRefused
+        | FaultCode::HubTooManyRequests
+        | FaultCode::PortTaken
+        | FaultCode::RouteUnreachable
+        | FaultCode::RouteRefused
+        | FaultCode::RouteBroken => &[Fix::Retry],
+        FaultCode::NotGguf | FaultCode::UnsafeName | FaultCode::UnknownModel => {
+            &[Fix::ChooseOtherModel, Fix::ImportFile]
+        }
         FaultCode::GgufCut | FaultCode::ModelFileMissing | FaultCode::HashMismatch => {
             &[Fix::DownloadAgain, Fix::ImportFile]
         }
         FaultCode::GgufTooLarge | FaultCode::GgufBad => &[Fix::DownloadAgain, Fix::ChooseOtherModel],
-        FaultCode::UnknownModel => &[Fix::ChooseOtherModel, Fix::ImportFile],
         FaultCode::UnknownArchitecture => &[Fix::ChooseOtherModel, Fix::UpdateApp],
-        FaultCode::MachineFileBad => &[Fix::Retry],
         FaultCode::DoesNotFit | FaultCode::OutOfMemory => &[Fix::ChooseSmallerContext, Fix::ChooseOtherModel],
         FaultCode::ContextTooLong => &[Fix::ChooseSmallerContext],
         FaultCode::DiskFull | FaultCode::WriteFailed => &[Fix::FreeSpace, Fix::Retry],
-        FaultCode::ReadFailed => &[Fix::Retry],
         FaultCode::HubUnreachable | FaultCode::TransferStalled => &[Fix::CheckConnection, Fix::Retry],
-        FaultCode::HubRefused | FaultCode::HubTooManyRequests => &[Fix::Retry],
-        FaultCode::HubNeedsToken => &[Fix::AcceptLicence, Fix::SetToken, Fix::ChooseOtherModel],
-        FaultCode::HubNotFound => &[Fix::ChooseOtherModel],
+        FaultCode::HubNeedsToken => &[Fix::SetToken, Fix::ChooseOtherModel],
+        FaultCode::HubNotFound | FaultCode::NoVision => &[Fix::ChooseOtherModel],
         FaultCode::HubOffline => &[Fix::CheckConnection, Fix::ImportFile],
         FaultCode::LicenceNotAccepted => &[Fix::AcceptLicence, Fix::ChooseOtherModel],
-        FaultCode::NoEngine | FaultCode::EngineUnknownAsset => &[Fix::ReinstallEngine, Fix::AddEngine],
-        FaultCode::EngineIncomplete | FaultCode::EngineCheckFailed | FaultCode::IllegalInstruction => {
-            &[Fix::ReinstallEngine, Fix::AddEngine]
-        }
-        FaultCode::PortTaken | FaultCode::RouterGone | FaultCode::RouterFailed => &[Fix::Retry],
+        FaultCode::NoEngine
+        | FaultCode::EngineIncomplete
+        | FaultCode::EngineCheckFailed
+        | FaultCode::IllegalInstruction => &[Fix::ReinstallEngine, Fix::AddEngine],
+        FaultCode::EngineUnknownAsset => &[Fix::AddEngine, Fix::UpdateApp],
+        FaultCode::RouterGone | FaultCode::RouterFailed => &[Fix::Retry, Fix::ReinstallEngine],
         FaultCode::LoadFailed | FaultCode::ModelCrashed => {
             &[Fix::Retry, Fix::ChooseSmallerContext, Fix::ChooseOtherModel]
         }
         FaultCode::ContextExceeded => &[Fix::NewConversation],
-        FaultCode::RouteUnreachable | FaultCode::RouteRefused | FaultCode::RouteBroken => &[Fix::Retry],
-        FaultCode::NoVision => &[Fix::ChooseOtherModel],
         FaultCode::StoreFailed => &[Fix::FreeSpace, Fix::ReportBug],
-        FaultCode::StoreTooNew => &[Fix::UpdateApp],
     }
 }

@@ -1,0 +1,107 @@
+use std::sync::Arc;
+
+use plimsoll_os::clock;
+use plimsoll_store::Shown;
+use plimsoll_wire::{
+    Conversation, Conversations, CreateConversation, DeleteConversation, Done, Event, FaultCode,
+    ListConversations, OpenConversation, RenameConversation, RestoreConversation, StartTurn, Started,
+    StopTurn,
+};
+
+use crate::app::App;
+use crate::fault::{Failed, fault};
+use crate::to_wire;
+use crate::turns::LocalAnswering;
+
+pub(super) async fn list_conversations(
+    app: Arc<App>,
+    call: ListConversations,
+) -> Result<Conversations, Failed> {
+    let shown = if call.trash { Shown::Trash } else { Shown::Kept };
+    let conversations = app.store.conversations(shown).await?;
+    Ok(Conversations {
+        conversations: conversations
+            .into_iter()
+            .map(to_wire::conversation_summary)
+            .collect(),
+    })
+}
+
+pub(super) async fn open_conversation(app: Arc<App>, call: OpenConversation) -> Result<Conversation, Failed> {
+    Ok(to_wire::conversation(
+        app.store.open_conversation(&call.id, clock::now_s()).await?,
+    ))
+}
+
+pub(super) async fn create_conversation(
+    app: Arc<App>,
+    call: CreateConversation,
+) -> Result<Conversation, Failed> {
+    let created = app.store.create_conversation(call.model, clock::now_s()).await?;
+    let id = created.id.clone();
+    tell(&app, created);
+    open_conversation(app, OpenConversation { id }).await
+}
+
+pub(super) async fn rename_conversation(app: Arc<App>, call: RenameConversation) -> Result<Done, Failed> {
+    tell(
+        &app,
+        app.store
+            .rename_conversation(&call.id, &call.title, clock::now_s())
+            .await?,
+    );
+    Ok(Done {})
+}
+
+pub(super) async fn delete_conversation(app: Arc<App>, call: DeleteConversation) -> Result<Done, Failed> {
+    app.turns.stop_and_wait(&call.id).await;
+    tell(
+        &app,
+        app.store.delete_conversation(&call.id, clock::now_s()).await?,
+    );
+    Ok(Done {})
+}
+
+pub(super) async fn restore_conversation(app: Arc<App>, call: RestoreConversation) -> Result<Done, Failed> {
+    tell(&app, app.store.restore_conversation(&call.id).await?);
+    Ok(Done {})
+}
+
+pub(super) async fn start_turn(app: Arc<App>, call: StartTurn) -> Result<Started, Failed> {
+    if call.text.trim().is_empty() {
+        return Err(fault(FaultCode::BadRequest, [("what", "empty message".into())]).into());
+    }
+    let conversation = app.store.conversation(&call.conversation).await?;
+    let model = match call.model.or_else(|| conversation.model.clone()) {
+        Some(name) => app.models.find_on_disk(&name).await?.id,
+        None => app
+            .models
+            .default_model()
+            .await?
+            .ok_or_else(|| fault(FaultCode::UnknownModel, []))?,
+    };
+    if conversation.model.as_ref() != Some(&model) {
+        app.store
+            .set_model(&call.conversation, &model, clock::now_s())
+            .await?;
+    }
+    let answering = LocalAnswering {
+        app: Arc::clone(&app),
+    };
+    let id = app
+        .turns
+        .start(&call.conversation, &call.text, model, answering)
+        .await?;
+    Ok(Started { id })
+}
+
+pub(super) async fn stop_turn(app: Arc<App>, call: StopTurn) -> Result<Done, Failed> {
+    app.turns.stop(&call.conversation);
+    Ok(Done {})
+}
+
+fn tell(app: &App, changed: plimsoll_store::Conversation) {
+    app.bus.tell(Event::ConversationChanged {
+        conversation: to_wire::conversation_summary(changed),
+    });
+}

@@ -1,0 +1,83 @@
+//! The live state as a whole, the one click, and what a person can change.
+
+use std::sync::Arc;
+
+use plimsoll_engine::RouterState;
+use plimsoll_wire::{
+    Done, Endpoint, Event, ReadEndpoint, ReadSettings, ReadStatus, Settings, Setup, StartSetup, Status,
+    StopSetup, WatchStatus, WriteSettings,
+};
+
+use crate::app::App;
+use crate::fault::Failed;
+use crate::machine::Freshness;
+
+pub(super) async fn read_status(app: Arc<App>, _: ReadStatus) -> Result<Status, Failed> {
+    Ok(Status {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        router: app.router.read(),
+        setup: app.setup.read(),
+        sample: app.sampler.last(),
+        transfers: app.transfers.list(),
+        running: app.turns.running(),
+        first_start: !app.memo.is_set_up().await?,
+        default_model: app.models.default_model().await?,
+    })
+}
+
+pub(super) async fn watch_status(app: Arc<App>, call: WatchStatus) -> Result<Done, Failed> {
+    if call.on {
+        let machine = app.machine.read(Freshness::Known).await?;
+        app.sampler.look(&machine).await;
+    } else {
+        app.sampler.look_away().await;
+    }
+    Ok(Done {})
+}
+
+pub(super) async fn start_setup(app: Arc<App>, call: StartSetup) -> Result<Setup, Failed> {
+    app.setup
+        .start(&app, &call.model, &call.quant, call.licence_accepted)
+        .await
+}
+
+pub(super) async fn stop_setup(app: Arc<App>, _: StopSetup) -> Result<Done, Failed> {
+    app.setup.stop();
+    Ok(Done {})
+}
+
+pub(super) async fn read_settings(app: Arc<App>, _: ReadSettings) -> Result<Settings, Failed> {
+    Ok(app.memo.settings().await?)
+}
+
+pub(super) async fn write_settings(app: Arc<App>, call: WriteSettings) -> Result<Settings, Failed> {
+    let settings = app.memo.change_settings(call.settings).await?;
+    app.bus.tell(Event::SettingsChanged);
+    Ok(settings)
+}
+
+/// Our own front, or the one of the process that owns the router.
+pub(super) async fn read_endpoint(app: Arc<App>, _: ReadEndpoint) -> Result<Endpoint, Failed> {
+    let key = app.endpoint.key().to_owned();
+    if app.memo.settings().await?.endpoint == Some(false) {
+        return Ok(Endpoint { url: None, key });
+    }
+    if let Some(url) = app.endpoint.url() {
+        return Ok(Endpoint { url: Some(url), key });
+    }
+    let state = app.router.desk.state();
+    let front = match &*state.borrow() {
+        RouterState::Ready(ready) => ready.front.clone(),
+        RouterState::Off
+        | RouterState::Starting
+        | RouterState::Waiting { .. }
+        | RouterState::Failed { .. } => None,
+    };
+    Ok(match front {
+        Some(front) => Endpoint {
+            url: Some(front.url),
+            key: front.key,
+        },
+        None => Endpoint { url: None, key },
+    })
+}

@@ -1,0 +1,126 @@
+//! Our loopback front, as the app knows it: where it listens and which key it wants to see.
+
+use std::path::Path;
+use std::time::Duration;
+
+use plimsoll_os::files::{self, FileError, Lock};
+use plimsoll_units::Bytes;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+const KEY_FILE: &str = "endpoint.key";
+const KEY_BYTES_MAX: Bytes = Bytes(256);
+const KEY_CHARS_MIN: usize = 32;
+/// Another of our processes makes its key in milliseconds.
+const LOCK_TRIES_MAX: u32 = 100;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+pub(crate) struct Endpoint {
+    key: String,
+    url: watch::Sender<Option<String>>,
+}
+
+impl Endpoint {
+    /// Reads the key, or makes it on the first start. It stays the same afterwards, because people paste it into
+    /// other programs.
+    pub(crate) async fn open(home: &Path) -> Result<Self, FileError> {
+        let path = home.join(KEY_FILE);
+        let key = match read(&path)? {
+            Some(key) => key,
+            None => make(home, &path).await?,
+        };
+        Ok(Self {
+            key,
+            url: watch::Sender::new(None),
+        })
+    }
+
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(crate) fn url(&self) -> Option<String> {
+        self.url.borrow().clone()
+    }
+
+    pub(crate) fn set_url(&self, url: Option<String>) {
+        self.url.send_replace(url);
+    }
+}
+
+/// `None` for a file that is missing or holds no key of ours, such as one that was emptied by hand.
+fn read(path: &Path) -> Result<Option<String>, FileError> {
+    let bytes = match files::read_up_to(path, KEY_BYTES_MAX) {
+        Ok(bytes) => bytes,
+        Err(FileError::Missing { .. } | FileError::TooLarge { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let key = String::from_utf8_lossy(&bytes).trim().to_owned();
+    let usable = key.len() >= KEY_CHARS_MIN && key.bytes().all(|byte| byte.is_ascii_graphic());
+    Ok(usable.then_some(key))
+}
+
+async fn make(home: &Path, path: &Path) -> Result<String, FileError> {
+    files::create_private_dir(home)?;
+    let lock = home.join("endpoint.lock");
+    for _ in 0..LOCK_TRIES_MAX {
+        let Some(_held) = Lock::try_exclusive(&lock)? else {
+            tokio::time::sleep(LOCK_PAUSE).await;
+            continue;
+        };
+        // Another process may have been first.
+        if let Some(key) = read(path)? {
+            return Ok(key);
+        }
+        return write(path);
+    }
+    write(path)
+}
+
+fn write(path: &Path) -> Result<String, FileError> {
+    // Two times 122 bits from the system's generator.
+    let key = format!("pl-{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+    files::replace_private(path, key.as_bytes())?;
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_os::files;
+
+    use super::{Endpoint, KEY_FILE};
+
+    #[tokio::test]
+    async fn the_key_is_made_once_and_is_private() {
+        let home = tempfile::tempdir().unwrap();
+        let first = Endpoint::open(home.path()).await.unwrap();
+        let second = Endpoint::open(home.path()).await.unwrap();
+        assert_eq!(first.key(), second.key());
+        assert!(first.key().len() > 60);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(home.path().join(KEY_FILE))
+                .unwrap()
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[tokio::test]
+    async fn two_that_start_at_once_get_one_key() {
+        let home = tempfile::tempdir().unwrap();
+        let open = || Endpoint::open(home.path());
+        let (a, b, c) = tokio::join!(open(), open(), open());
+        let keys = [a, b, c].map(|endpoint| endpoint.unwrap().key().to_owned());
+        assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+    }
+
+    #[tokio::test]
+    async fn an_emptied_file_gets_a_new_key() {
+        let home = tempfile::tempdir().unwrap();
+        files::replace(&home.path().join(KEY_FILE), b"").unwrap();
+        assert!(!Endpoint::open(home.path()).await.unwrap().key().is_empty());
+    }
+}

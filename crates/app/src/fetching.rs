@@ -1,0 +1,40 @@
+//! Downloads as the app starts them: the transfer, and what is told when it is done.
+
+use std::sync::Arc;
+
+use plimsoll_wire::Event;
+
+use crate::App;
+use crate::engines::Choice;
+use crate::models::Order;
+use crate::transfers::Brought;
+
+impl App {
+    /// Starts or joins the download of a model; gives the transfer's id.
+    pub(crate) fn fetch_model(&self, order: Order) -> String {
+        let id = order.id();
+        let (models, bus) = (Arc::clone(&self.models), self.bus.clone());
+        self.transfers.start(&id, move |watcher, stop| async move {
+            let brought = models.fetch(&order, watcher, &stop).await?;
+            if brought == Brought::All {
+                bus.tell(Event::LibraryChanged);
+            }
+            Ok(brought)
+        });
+        id
+    }
+
+    /// The same for an engine.
+    pub(crate) fn fetch_engine(&self, choice: Choice) -> String {
+        let id = choice.release.id.clone();
+        let (engines, bus) = (Arc::clone(&self.engines), self.bus.clone());
+        self.transfers.start(&id, move |watcher, stop| async move {
+            let brought = engines.install(&choice, watcher, &stop).await?;
+            if brought == Brought::All {
+                bus.tell(Event::EnginesChanged);
+            }
+            Ok(brought)
+        });
+        id
+    }
+}

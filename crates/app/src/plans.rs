@@ -1,0 +1,453 @@
+//! Plans as the app asks for them: with this machine as it is now, the engine in use and what was measured.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_catalog::Catalog;
+use plimsoll_engine::{Engines, RouterState};
+use plimsoll_hardware::{Backend, Machine};
+use plimsoll_os::process;
+use plimsoll_planner::memory::{CacheType, Outputs, Release};
+use plimsoll_planner::{self as planner, Anchor, Held, Shape, Situation, Verdict, Wishes};
+use plimsoll_store::Store;
+use plimsoll_units::Bytes;
+use plimsoll_wire::{self as wire, FaultCode, MakePlan, PlanWishes};
+use tokio::sync::watch;
+
+use crate::fault::{Failed, ToFault as _, fault};
+use crate::machine::{Freshness, MachineOwner};
+use crate::models::{Known, Models, Named, OnDisk};
+use crate::to_wire;
+
+/// The kind under which the store keeps what a proof measured.
+pub(crate) const PROOF: &str = "proof";
+
+/// Free memory that is older than this is asked for again before something is planned on it.
+const MEMORY_AGE_MAX: Duration = Duration::from_secs(20);
+
+/// A plan that is about to be carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct ForLoad {
+    /// For people.
+    pub(crate) name: String,
+    pub(crate) plan: wire::Plan,
+    /// All memory that it counts on.
+    pub(crate) bytes: Bytes,
+    /// What of it lies in the RAM right after the first words: comparable to the child's resident memory.
+    pub(crate) host_after_loading: Bytes,
+    /// What all loaded models together may take of the pools that this one uses.
+    pub(crate) budget: Bytes,
+}
+
+/// What a plan is made for.
+struct Ground {
+    machine: Arc<Machine>,
+    engine: planner::Engine,
+    anchors: Vec<Anchor>,
+    held: Held,
+}
+
+pub(crate) struct Planner {
+    catalog: &'static Catalog,
+    machine: Arc<MachineOwner>,
+    engines: Engines,
+    router: watch::Receiver<RouterState>,
+    store: Store,
+}
+
+impl Planner {
+    pub(crate) fn new(
+        catalog: &'static Catalog,
+        machine: Arc<MachineOwner>,
+        engines: Engines,
+        router: watch::Receiver<RouterState>,
+        store: Store,
+    ) -> Self {
+        Self {
+            catalog,
+            machine,
+            engines,
+            router,
+            store,
+        }
+    }
+
+    /// The plan that a load is carried out with. A model that is too big is a fault with the two numbers.
+    pub(crate) async fn for_load(
+        &self,
+        models: &Models,
+        on_disk: &OnDisk,
+        wishes: &PlanWishes,
+    ) -> Result<ForLoad, Failed> {
+        let inspected = models.inspect(on_disk.first_file()?).await?;
+        let ground = self.here(models, &[]).await?;
+        let plan = self.plan(&ground, &inspected.shape, &to_wishes(wishes)?)?;
+        let needs = || {
+            plan.memory
+                .devices
+                .iter()
+                .map(|device| &device.need)
+                .chain([&plan.memory.host])
+        };
+        let bytes: Bytes = needs().map(planner::Need::total).sum();
+        let budget: Bytes = needs().map(|need| need.budget).sum();
+        if plan.verdict == Verdict::TooBig {
+            let params = [
+                ("model", on_disk.id.as_str().into()),
+                ("needed", bytes.0.into()),
+                ("have", budget.0.into()),
+            ];
+            return Err(fault(FaultCode::DoesNotFit, params).into());
+        }
+        Ok(ForLoad {
+            name: models.name_of(on_disk).await,
+            bytes,
+            host_after_loading: plan.memory.host.after_loading(),
+            budget,
+            plan: to_wire::plan(&on_disk.id, &plan),
+        })
+    }
+
+    /// A plan that somebody wants to see: of a model by any of its names, or of a file.
+    pub(crate) async fn make(&self, models: &Models, call: MakePlan) -> Result<wire::Plan, Failed> {
+        let anchors = call.anchors.unwrap_or_default();
+        let ground = match call.machine {
+            Some(machine) => self.elsewhere(models, machine, &anchors).await?,
+            None => self.here(models, &anchors).await?,
+        };
+        let wishes = to_wishes(&call.wishes)?;
+        let (id, shape) = shape_of(models, &call.model).await?;
+        Ok(to_wire::plan(&id, &self.plan(&ground, &shape, &wishes)?))
+    }
+
+    pub(crate) async fn recommend(
+        &self,
+        models: &Models,
+        machine: Option<wire::Machine>,
+    ) -> Result<wire::Recommendation, Failed> {
+        let ground = match machine {
+            Some(machine) => self.elsewhere(models, machine, &[]).await?,
+            None => self.here(models, &[]).await?,
+        };
+        let on_disk = models.on_disk().await?;
+        let is_here = |id: &str, quant: &str| {
+            let same = |known: Known| known.model.id == id && known.variant.quant == quant;
+            on_disk
+                .iter()
+                .any(|model| model.is_ready() && model.known.is_some_and(same))
+        };
+        let recommended = planner::recommend(&ground.situation(self.catalog), self.catalog, &is_here);
+        Ok(to_wire::recommendation(&recommended))
+    }
+
+    /// The library beside the catalog, each with its plan for this machine.
+    pub(crate) async fn library(&self, models: &Models) -> Result<wire::Library, Failed> {
+        let ground = self.here(models, &[]).await?;
+        let on_disk = models.on_disk().await?;
+        let licences = models.licences().await?;
+        let mut listed = Vec::new();
+        for model in &on_disk {
+            listed.push(self.listed(&ground, models, model).await);
+        }
+        let catalog = self.catalog.models().map(|model| {
+            let variants = model.variants.iter().map(|variant| {
+                let known = Known { model, variant };
+                wire::Variant {
+                    quant: variant.quant.clone(),
+                    bytes: variant.bytes().0,
+                    state: models.variant_state(&on_disk, known),
+                    plan: self.catalog_plan(&ground, known),
+                }
+            });
+            to_wire::model_entry(model, licences.contains(&model.licence.name), variants.collect())
+        });
+        Ok(wire::Library {
+            catalog: catalog.collect(),
+            folder: models.folder().display().to_string(),
+            used_bytes: on_disk.iter().map(|model| model.found.bytes.0).sum(),
+            free_bytes: models.library.free_space()?.0,
+            models: listed,
+        })
+    }
+
+    /// One model of the library as the list shows it.
+    pub(crate) async fn library_model(
+        &self,
+        models: &Models,
+        model: &OnDisk,
+    ) -> Result<wire::LibraryModel, Failed> {
+        let ground = self.here(models, &[]).await?;
+        Ok(self.listed(&ground, models, model).await)
+    }
+
+    /// A file that cannot be read or planned is listed with its fault: it is on the disk and takes space.
+    async fn listed(&self, ground: &Ground, models: &Models, model: &OnDisk) -> wire::LibraryModel {
+        let inspected = match model.first_file() {
+            Ok(path) => models.inspect(path).await,
+            Err(failed) => Err(failed),
+        };
+        let (shape, planned) = match &inspected {
+            Ok(inspected) => (
+                Some(&inspected.shape),
+                self.plan(ground, &inspected.shape, &Wishes::default()).map(Some),
+            ),
+            Err(_) => (None, Ok(None)),
+        };
+        let (plan, not_planned) = match planned {
+            Ok(plan) => (plan, None),
+            Err(failed) => (None, Some(failed)),
+        };
+        let architecture = shape
+            .map(|shape| shape.architecture.clone())
+            .or_else(|| Some(model.known?.model.shape.architecture.clone()));
+        let quant = model
+            .known
+            .map(|known| known.variant.quant.clone())
+            .or_else(|| Some(shape?.quant.clone()));
+        wire::LibraryModel {
+            id: model.id.clone(),
+            name: models.name_of(model).await,
+            quant: quant.unwrap_or_default(),
+            architecture: architecture.unwrap_or_default(),
+            bytes: model.found.bytes.0,
+            path: model
+                .found
+                .files
+                .first()
+                .map_or_else(String::new, |file| file.at.display().to_string()),
+            state: to_wire::library_state(model),
+            licence: model.known.map(|known| known.model.licence.name.clone()),
+            chat: models.can_chat(model).await,
+            plan: plan.map(|plan| to_wire::plan(&model.id, &plan)),
+            fault: inspected.err().or(not_planned).map(wire::Fault::from),
+        }
+    }
+
+    fn catalog_plan(&self, ground: &Ground, known: Known) -> Option<wire::Plan> {
+        let shape = Shape::from_catalog(known.model, known.variant);
+        let plan = self.plan(ground, &shape, &Wishes::default()).ok()?;
+        Some(to_wire::plan(&known.id(), &plan))
+    }
+
+    fn plan(&self, ground: &Ground, shape: &Shape, wishes: &Wishes) -> Result<planner::Plan, Failed> {
+        Ok(planner::plan(shape, &ground.situation(self.catalog), wishes)?)
+    }
+
+    /// This machine, with its memory as it is now and the speeds that were measured on it.
+    async fn here(&self, models: &Models, given: &[wire::Anchor]) -> Result<Ground, Failed> {
+        let machine = self.machine.read(Freshness::Within(MEMORY_AGE_MAX)).await?;
+        let mut anchors = anchors_from(models, given).await?;
+        if given.is_empty() {
+            anchors = self.measured(models).await?;
+        }
+        let held = held(&self.router.borrow().clone());
+        Ok(Ground {
+            machine,
+            engine: self.engine(),
+            anchors,
+            held,
+        })
+    }
+
+    /// Another machine, of which only its description is known.
+    async fn elsewhere(
+        &self,
+        models: &Models,
+        machine: wire::Machine,
+        given: &[wire::Anchor],
+    ) -> Result<Ground, Failed> {
+        let anchors = anchors_from(models, given).await?;
+        let machine = Arc::new(from_wire(&machine)?);
+        Ok(Ground {
+            machine,
+            engine: planner::Engine::default(),
+            anchors,
+            held: Held::default(),
+        })
+    }
+
+    fn engine(&self) -> planner::Engine {
+        let mut engine = planner::Engine::default();
+        if let Ok(in_use) = self.engines.in_use() {
+            engine.backends = Some(in_use.backends.iter().filter_map(|name| backend(name)).collect());
+            if let Some(build) = build_number(&in_use.version) {
+                engine.release = Release { build };
+            }
+        }
+        engine
+    }
+
+    /// The last proof of every model that is still here.
+    async fn measured(&self, models: &Models) -> Result<Vec<Anchor>, Failed> {
+        let mut latest: HashMap<String, f64> = HashMap::new();
+        for proof in self.store.measurements(PROOF, None).await? {
+            if let Some(decode) = proof.body["decodeTps"].as_f64() {
+                latest.entry(proof.model).or_insert(decode);
+            }
+        }
+        let mut anchors = Vec::new();
+        if latest.is_empty() {
+            return Ok(anchors);
+        }
+        for model in models.on_disk().await? {
+            let (Some(decode), Ok(path)) = (latest.get(&model.id), model.first_file()) else {
+                continue;
+            };
+            if let Ok(inspected) = models.inspect(path).await {
+                // A prompt of ten tokens says nothing about the speed of reading.
+                anchors.extend(Anchor::of(inspected.shape.clone(), Some(*decode), None));
+            }
+        }
+        Ok(anchors)
+    }
+}
+
+impl Ground {
+    fn situation<'a>(&'a self, catalog: &'a Catalog) -> Situation<'a> {
+        Situation {
+            machine: &self.machine,
+            catalog: Some(catalog),
+            engine: self.engine.clone(),
+            anchors: self.anchors.clone(),
+            held: self.held.clone(),
+        }
+    }
+}
+
+/// The id of a model and its shape: from its file where there is one, else from the catalog.
+async fn shape_of(models: &Models, name: &str) -> Result<(String, Shape), Failed> {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Ok((name.to_owned(), models.inspect(path).await?.shape.clone()));
+    }
+    match models.find(name).await {
+        Ok(Named::OnDisk(model)) => {
+            let shape = models.inspect(model.first_file()?).await?.shape.clone();
+            Ok((model.id.clone(), shape))
+        }
+        Ok(Named::Catalog(known)) => Ok((known.id(), Shape::from_catalog(known.model, known.variant))),
+        // Somebody meant a file: say that it is not there, not that the catalog does not know it.
+        Err(_)
+            if path
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf")) =>
+        {
+            Err(fault(FaultCode::ModelFileMissing, [("path", name.into())]).into())
+        }
+        Err(failed) => Err(failed),
+    }
+}
+
+async fn anchors_from(models: &Models, given: &[wire::Anchor]) -> Result<Vec<Anchor>, Failed> {
+    let mut anchors = Vec::new();
+    for anchor in given {
+        let (_, shape) = shape_of(models, &anchor.model).await?;
+        anchors.extend(Anchor::of(shape, anchor.decode_tps, anchor.prefill_tps));
+    }
+    Ok(anchors)
+}
+
+fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
+    let wrong = |what: &'static str, value: &str| {
+        fault(
+            FaultCode::BadRequest,
+            [("what", what.into()), ("value", value.into())],
+        )
+    };
+    let kv = match wishes.kv.as_deref() {
+        Some(text) => Some(text.parse::<CacheType>().map_err(|_| wrong("kv", text))?),
+        None => None,
+    };
+    let outputs = match wishes.outputs.as_deref() {
+        Some("server") => Some(Outputs::Server),
+        Some("bench") => Some(Outputs::Bench),
+        Some(text) => return Err(wrong("outputs", text).into()),
+        None => None,
+    };
+    let projector = match wishes.projector.as_deref() {
+        Some(path) => {
+            let about = std::fs::metadata(path)
+                .map_err(|_| fault(FaultCode::ModelFileMissing, [("path", path.into())]))?;
+            Some(Bytes(about.len()))
+        }
+        None => None,
+    };
+    Ok(Wishes {
+        context: wishes.context,
+        slots: wishes.slots,
+        kv,
+        batch: wishes.batch,
+        ubatch: wishes.ubatch,
+        cache_ram: wishes.cache_ram_mib.map(|mib| Bytes::mib(mib.into())),
+        outputs,
+        gpu_layers: wishes.gpu_layers,
+        tensor_split: wishes.tensor_split.clone(),
+        host_experts: wishes.host_experts,
+        projector,
+        prompt_tokens: wishes.prompt_tokens,
+    })
+}
+
+/// A described machine is checked like any file from outside.
+fn from_wire(machine: &wire::Machine) -> Result<Machine, Failed> {
+    let bytes = serde_json::to_vec(machine).map_err(|error| {
+        let mut fault = fault(FaultCode::MachineFileBad, []);
+        fault.trace.push(error.to_string());
+        fault
+    })?;
+    Ok(Machine::from_json(&bytes).map_err(|error| error.to_fault())?)
+}
+
+/// What our router's children hold of the RAM. The mapped weights count as free already: the system can drop
+/// them.
+fn held(state: &RouterState) -> Held {
+    let RouterState::Ready(ready) = state else {
+        return Held::default();
+    };
+    let resident = process::descendants(ready.pid)
+        .into_iter()
+        .filter_map(process::resident);
+    let host = resident
+        .map(|resident| resident.anonymous.unwrap_or_default())
+        .sum();
+    Held {
+        host,
+        devices: Vec::new(),
+    }
+}
+
+fn backend(name: &str) -> Option<Backend> {
+    match name {
+        "cuda" => Some(Backend::Cuda),
+        "rocm" | "hip" => Some(Backend::Rocm),
+        "vulkan" => Some(Backend::Vulkan),
+        "metal" => Some(Backend::Metal),
+        "sycl" => Some(Backend::Sycl),
+        "rpc" => Some(Backend::Rpc),
+        _ => None,
+    }
+}
+
+/// The first word of an engine's version that can be a llama.cpp build: `b11434`, or `11434`. Some builds say 1.
+fn build_number(version: &str) -> Option<u32> {
+    const OLDEST: u32 = 1_000;
+    version
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix('b').unwrap_or(word).parse().ok())
+        .find(|number| *number >= OLDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::build_number;
+
+    #[test]
+    fn the_build_is_read_from_an_engines_own_words() {
+        assert_eq!(build_number("version: 11434 (7e4c0a9)"), Some(11_434));
+        assert_eq!(build_number("b10434"), Some(10_434));
+        assert_eq!(build_number("version: 1 (7e4c0a9)"), None);
+        assert_eq!(build_number(""), None);
+    }
+}

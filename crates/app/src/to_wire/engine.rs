@@ -1,0 +1,184 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use plimsoll_engine as engine;
+use plimsoll_units::Bytes;
+use plimsoll_wire as wire;
+
+use crate::fault::ToFault;
+
+pub(crate) fn engine_build(build: &engine::Engine, in_use: Option<&str>) -> wire::EngineBuild {
+    let folder = build.folder();
+    let gone = (!build.binary.is_file()).then(|| {
+        engine::EngineError::EngineIncomplete {
+            folder: folder.clone(),
+            missing: build
+                .binary
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .into_iter()
+                .collect(),
+        }
+        .to_fault()
+    });
+    wire::EngineBuild {
+        id: build.id.clone(),
+        version: build.version.clone(),
+        backends: build.backends.clone(),
+        folder: folder.display().to_string(),
+        in_use: in_use == Some(build.id.as_str()),
+        origin: match build.origin {
+            engine::Origin::Added => "added",
+            engine::Origin::Release => "release",
+        }
+        .to_owned(),
+        fault: gone,
+    }
+}
+
+pub(crate) fn check(check: &engine::Check) -> wire::Check {
+    let steps = check.steps.iter().map(|step| wire::CheckStep {
+        code: step.step.code().to_owned(),
+        passed: step.passed,
+        detail: step.detail.clone(),
+    });
+    wire::Check {
+        engine: check.engine.clone(),
+        steps: steps.collect(),
+        passed: check.passed(),
+    }
+}
+
+/// A plan that is being carried out.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) plan: wire::Plan,
+    /// What of it lies in the RAM right after the first words.
+    pub(crate) host_after_loading: Bytes,
+}
+
+/// The plans that loads were asked with, by model id.
+pub(crate) type Plans = BTreeMap<String, Arc<Planned>>;
+
+pub(crate) fn router(state: &engine::RouterState, plans: &Plans) -> wire::Router {
+    match state {
+        engine::RouterState::Off => wire::Router::Off,
+        engine::RouterState::Starting => wire::Router::Starting,
+        engine::RouterState::Ready(ready) => wire::Router::Ready {
+            engine: ready.engine.clone(),
+            pid: ready.pid,
+            models: ready
+                .models
+                .iter()
+                .map(|model| loaded_model(model, plans))
+                .collect(),
+            owned: ready.owned,
+        },
+        engine::RouterState::Waiting { crashes, trouble } => wire::Router::Waiting {
+            crashes: *crashes,
+            fault: trouble.to_fault(),
+        },
+        engine::RouterState::Failed { trouble } => wire::Router::Failed {
+            fault: trouble.to_fault(),
+        },
+    }
+}
+
+fn loaded_model(model: &engine::ModelState, plans: &Plans) -> wire::LoadedModel {
+    let plan = plans.get(&model.id);
+    wire::LoadedModel {
+        id: model.id.clone(),
+        name: model.name.clone(),
+        status: match model.status {
+            engine::ModelStatus::Unloaded => wire::ModelStatus::Unloaded,
+            engine::ModelStatus::Loading => wire::ModelStatus::Loading,
+            engine::ModelStatus::Proving => wire::ModelStatus::Proving,
+            engine::ModelStatus::Ready => wire::ModelStatus::Ready,
+            engine::ModelStatus::Failed => wire::ModelStatus::Failed,
+        },
+        progress: model.progress.as_ref().map(|progress| wire::LoadStage {
+            stage: progress.stage.clone(),
+            value: progress.value,
+        }),
+        context: model.context.map(|context| context.0),
+        proof: model
+            .proof
+            .as_ref()
+            .zip(plan)
+            .and_then(|(measured, plan)| proof(measured, plan)),
+        fault: model.trouble.as_ref().map(ToFault::to_fault),
+    }
+}
+
+/// Planned beside measured. `None` while a part of the measurement is missing: half a comparison would mislead.
+fn proof(measured: &engine::Proof, planned: &Planned) -> Option<wire::Proof> {
+    let plan = &planned.plan;
+    Some(wire::Proof {
+        planned: plan.memory.clone(),
+        // A process's resident memory does not show what lies on devices.
+        planned_bytes: planned.host_after_loading.0,
+        resident_bytes: measured.resident.as_ref()?.resident.0,
+        parts: parts(&measured.buffers, &plan.memory),
+        first_token_ms: measured.first_token_ms,
+        decode_tps: measured.decode?.get(),
+        planned_tps: plan.speed.as_ref().map(|speed| speed.decode_tps),
+    })
+}
+
+/// llama.cpp's three kinds first, then everything that the plan adds to them, by its own name.
+fn parts(buffers: &[engine::Buffer], memory: &wire::PlanMemory) -> Vec<wire::ProofPart> {
+    let needs = || {
+        memory
+            .devices
+            .iter()
+            .map(|device| &device.need)
+            .chain([&memory.host])
+    };
+    let reported = |kind: engine::BufferKind| {
+        let mut of_kind = buffers.iter().filter(|buffer| buffer.kind == kind).peekable();
+        of_kind
+            .peek()
+            .is_some()
+            .then(|| of_kind.map(|buffer| buffer.bytes.0).sum())
+    };
+    let sum = |part: fn(&wire::MemoryNeed) -> u64| needs().map(part).sum();
+    let mut parts = vec![
+        wire::ProofPart {
+            code: "weights".to_owned(),
+            planned_bytes: sum(|need| need.weights_bytes),
+            reported_bytes: reported(engine::BufferKind::Weights),
+        },
+        wire::ProofPart {
+            code: "context".to_owned(),
+            planned_bytes: sum(|need| need.context_bytes),
+            reported_bytes: reported(engine::BufferKind::Context),
+        },
+        wire::ProofPart {
+            code: "compute".to_owned(),
+            planned_bytes: sum(|need| need.compute_bytes),
+            reported_bytes: reported(engine::BufferKind::Compute),
+        },
+    ];
+    let projector = sum(|need| need.projector_bytes);
+    if projector > 0 {
+        parts.push(wire::ProofPart {
+            code: "projector".to_owned(),
+            planned_bytes: projector,
+            reported_bytes: None,
+        });
+    }
+    let mut beyond: BTreeMap<&str, u64> = BTreeMap::new();
+    for part in needs().flat_map(|need| &need.overhead_parts) {
+        *beyond.entry(&part.code).or_default() += part.bytes;
+    }
+    parts.extend(beyond.into_iter().map(|(code, planned_bytes)| {
+        wire::ProofPart {
+            code: code.to_owned(),
+            planned_bytes,
+            reported_bytes: (code == "outputs")
+                .then(|| reported(engine::BufferKind::Output))
+                .flatten(),
+        }
+    }));
+    parts
+}

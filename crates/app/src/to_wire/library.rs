@@ -1,0 +1,41 @@
+use plimsoll_catalog as catalog;
+use plimsoll_hub::FoundState;
+use plimsoll_wire as wire;
+
+use crate::models::OnDisk;
+
+pub(crate) fn library_state(model: &OnDisk) -> wire::LibraryState {
+    match model.found.state {
+        FoundState::Incomplete => wire::LibraryState::Incomplete,
+        FoundState::Ready if model.damaged => wire::LibraryState::Damaged,
+        FoundState::Ready => wire::LibraryState::Ready,
+    }
+}
+
+pub(crate) fn model_entry(
+    model: &catalog::Model,
+    accepted: bool,
+    variants: Vec<wire::Variant>,
+) -> wire::ModelEntry {
+    wire::ModelEntry {
+        id: model.id.clone(),
+        name: model.name.clone(),
+        about: model.about.clone(),
+        publisher: model.publisher.clone(),
+        licence: wire::Licence {
+            name: model.licence.name.clone(),
+            url: model.licence.url.clone(),
+            consent: model.licence.consent,
+            accepted,
+        },
+        parameters: model.parameters,
+        active_parameters: model.active_parameters,
+        context_trained: model.context_trained,
+        abilities: model
+            .abilities
+            .iter()
+            .map(|ability| ability.as_str().to_owned())
+            .collect(),
+        variants,
+    }
+}

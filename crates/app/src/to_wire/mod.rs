@@ -1,0 +1,28 @@
+//! Domain values in the words of the contract. Plain functions: neither side may know the other.
+
+mod chat;
+mod engine;
+mod library;
+mod machine;
+mod plan;
+
+pub(crate) use chat::{chat_end, conversation, conversation_summary, message, stored_end, turn_stats};
+pub(crate) use engine::{Planned, Plans, check, engine_build, router};
+pub(crate) use library::{library_state, model_entry};
+pub(crate) use machine::{machine, sample};
+pub(crate) use plan::{plan, recommendation};
+
+use plimsoll_wire::Reason;
+use serde::Serialize;
+
+/// The domain's reasons and notes serialise as `{code, params}` by themselves.
+fn reason(told: &impl Serialize) -> Reason {
+    let read = serde_json::to_value(told).and_then(serde_json::from_value);
+    read.unwrap_or_else(|problem| {
+        tracing::error!(%problem, "a reason without a code");
+        Reason {
+            code: "unknown".to_owned(),
+            params: plimsoll_wire::Params::new(),
+        }
+    })
+}
