@@ -11,6 +11,7 @@
 pub mod hub;
 pub mod provider;
 pub mod real;
+pub mod router;
 mod tiny;
 mod watcher;
 

@@ -412,3 +412,133 @@ fn memory_kills() -> Option<u64> {
         .lines()
         .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_os::Environment;
+    use plimsoll_os::jobs::Root;
+    use plimsoll_testkit::router::{FakeRouter, Says};
+
+    use super::super::listen::listen_to;
+    use super::LoadStep::{Loading, Proving};
+    use super::*;
+    use crate::engines::{Abilities, Origin};
+
+    struct Bench {
+        fake: FakeRouter,
+        folder: tempfile::TempDir,
+        root: Root,
+    }
+
+    impl Bench {
+        async fn new() -> Self {
+            Self {
+                fake: FakeRouter::start(&["m"]).await,
+                folder: tempfile::tempdir().unwrap(),
+                root: Root::new(),
+            }
+        }
+
+        async fn load(&self) -> (Result<Done, EngineError>, Vec<LoadStep>) {
+            let home = self.folder.path();
+            let path = home.join("m.gguf");
+            plimsoll_os::files::replace(&path, b"GGUF").unwrap();
+            let client = Client::new(&self.fake.url, &self.fake.key).unwrap();
+            let (_listening, seen) = listen_to(&self.root.scope(), client.clone());
+            let (tell, mut told) = mpsc::channel(32);
+            let engine = Engine {
+                id: "fake".into(),
+                version: "1".into(),
+                backends: Vec::new(),
+                binary: home.join("llama-server"),
+                origin: Origin::Added,
+                abilities: Abilities::default(),
+                devices: Vec::new(),
+            };
+            let load = Load {
+                plan: ModelPlan {
+                    id: "m".into(),
+                    name: "M".into(),
+                    path,
+                    arguments: Vec::new(),
+                    planned: Bytes::mib(1),
+                },
+                budget: Bytes::gib(1),
+                held: Vec::new(),
+                client,
+                seen,
+                router: 0,
+                engine: Arc::new(engine),
+                engines: Engines::new(home.join("engines"), Environment::default()),
+                place: Place::make(home).unwrap(),
+                tell,
+            };
+            let ended = load.run().await;
+            let mut steps = Vec::new();
+            while let Ok(step) = told.try_recv() {
+                steps.push(step);
+            }
+            (ended, steps)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_wedged_child_is_found_by_the_proof_and_loaded_again() {
+        for wedged in [Says::Http500, Says::ErrorInStream, Says::BreaksOff] {
+            let bench = Bench::new().await;
+            bench.fake.says(&[wedged]);
+            let (ended, steps) = bench.load().await;
+            assert!(ended.unwrap().proof.is_some(), "{wedged:?}");
+            assert_eq!(bench.fake.loads(), ["m", "m"], "{wedged:?}");
+            assert_eq!(bench.fake.unloads(), ["m"]);
+            assert_eq!(steps, [Loading, Proving, Loading, Proving]);
+        }
+    }
+
+    #[tokio::test]
+    async fn one_that_never_answers_is_not_left_loaded() {
+        let bench = Bench::new().await;
+        bench.fake.says(&[Says::Http500, Says::Http500]);
+        let (ended, _) = bench.load().await;
+        let Err(EngineError::ProofFailed { problem, .. }) = ended else {
+            panic!("{ended:?}")
+        };
+        assert!(
+            problem.contains("500") && problem.contains("Compute error"),
+            "{problem}"
+        );
+        assert_eq!(bench.fake.unloads(), ["m", "m"]);
+    }
+
+    #[tokio::test]
+    async fn what_another_process_has_loaded_is_taken_as_it_is() {
+        let bench = Bench::new().await;
+        bench.load().await.0.unwrap();
+        let (ended, steps) = bench.load().await;
+        assert!(ended.unwrap().proof.is_some());
+        assert_eq!((bench.fake.loads().len(), steps), (1, vec![Proving]));
+        // At work it needs no proof, and none is waited for.
+        bench.fake.set_busy(true);
+        let done = bench.load().await.0.unwrap();
+        assert_eq!((done.proof, done.context), (None, Some(Tokens(1024))));
+    }
+
+    #[tokio::test]
+    async fn a_wrong_key_is_refused_and_an_unknown_model_named() {
+        let bench = Bench::new().await;
+        let wrong = Client::new(&bench.fake.url, "wrong").unwrap();
+        assert!(matches!(
+            wrong.load("m").await,
+            Err(EngineError::RouterRefused { status: 401, .. })
+        ));
+        assert!(!wrong.checks_our_key().await);
+        let right = Client::new(&bench.fake.url, &bench.fake.key).unwrap();
+        assert!(right.checks_our_key().await);
+        assert!(matches!(
+            right.load("none").await,
+            Err(EngineError::RouterRefused { status: 404, .. })
+        ));
+        let nobody = Client::new("http://127.0.0.1:1", "k").unwrap();
+        assert!(matches!(nobody.load("m").await, Err(EngineError::RouterGone)));
+    }
+}

@@ -424,3 +424,189 @@ fn follow(entry: &mut Entry, sighting: &Sighting) -> Option<i32> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn plan(id: &str, context: &str) -> ModelPlan {
+        ModelPlan {
+            id: id.into(),
+            name: id.to_uppercase(),
+            path: "/m.gguf".into(),
+            arguments: vec!["-c".into(), context.into()],
+            planned: Bytes::mib(100),
+        }
+    }
+
+    fn want(models: &mut Models, plan: ModelPlan) -> oneshot::Receiver<LoadEnd> {
+        let (waiter, answer) = oneshot::channel();
+        models.want(plan, Bytes::gib(1), waiter, Instant::now());
+        answer
+    }
+
+    fn done() -> Done {
+        let mark = LogMark::at_end(Path::new("/none"));
+        Done {
+            context: Some(Tokens(9)),
+            proof: None,
+            mark,
+            port: None,
+        }
+    }
+
+    fn seen(id: &str, standing: Standing, exit_code: Option<i32>) -> Sightings {
+        let sighting = Sighting {
+            standing,
+            exit_code,
+            ..Sighting::default()
+        };
+        Sightings::from([(id.to_owned(), sighting)])
+    }
+
+    fn status(models: &Models, id: &str) -> Option<ModelStatus> {
+        models
+            .published()
+            .into_iter()
+            .find(|model| model.id == id)
+            .map(|model| model.status)
+    }
+
+    fn nobody(_: &str) -> Option<About> {
+        None
+    }
+
+    fn ready(id: &str) -> Models {
+        let mut models = Models::default();
+        drop(want(&mut models, plan(id, "1")));
+        models.start_next().unwrap();
+        assert!(models.load_ended(Ok(done()), Instant::now()));
+        models
+    }
+
+    #[test]
+    fn the_same_wish_twice_is_one_load_and_both_are_answered() {
+        let mut models = Models::default();
+        let mut first = want(&mut models, plan("a", "1"));
+        models.start_next().unwrap();
+        let mut second = want(&mut models, plan("a", "1"));
+        assert!(models.start_next().is_none() && !models.has_waiting());
+        models.load_ended(Ok(done()), Instant::now());
+        assert!(first.try_recv().is_err(), "not before the state is published");
+        models.send_answers();
+        assert!(first.try_recv().unwrap().is_ok() && second.try_recv().unwrap().is_ok());
+        let mut third = want(&mut models, plan("a", "1"));
+        models.send_answers();
+        assert_eq!(third.try_recv().unwrap().unwrap().0, Some(Tokens(9)), "at once");
+    }
+
+    #[test]
+    fn the_latest_plan_for_a_model_stands() {
+        let mut models = Models::default();
+        let mut first = want(&mut models, plan("a", "1"));
+        let mut second = want(&mut models, plan("a", "2"));
+        models.send_answers();
+        assert!(matches!(
+            &*first.try_recv().unwrap().unwrap_err(),
+            EngineError::Stopped
+        ));
+        assert_eq!(models.start_next().unwrap().0, plan("a", "2"));
+        models.load_ended(Ok(done()), Instant::now());
+        models.send_answers();
+        assert!(second.try_recv().unwrap().is_ok());
+    }
+
+    #[test]
+    fn a_model_that_comes_down_by_itself_has_crashed_and_one_sent_away_has_not() {
+        let mut models = ready("a");
+        let crashes = models.saw(&seen("a", Standing::Unloaded, Some(1)), nobody);
+        assert_eq!((crashes.len(), crashes[0].exit), (1, 1));
+        assert_eq!(status(&models, "a"), Some(ModelStatus::Failed));
+        assert!(
+            models
+                .saw(&seen("a", Standing::Unloaded, Some(1)), nobody)
+                .is_empty(),
+            "told once"
+        );
+
+        let mut models = ready("a");
+        assert!(!models.unwant("a"));
+        // Force-killed after its grace it ends with a code all the same.
+        assert!(
+            models
+                .saw(&seen("a", Standing::Unloaded, Some(1)), nobody)
+                .is_empty()
+        );
+        assert_eq!(status(&models, "a"), Some(ModelStatus::Unloaded));
+
+        let mut models = ready("a");
+        models.saw(&seen("a", Standing::Unloaded, None), nobody);
+        assert_eq!(
+            status(&models, "a"),
+            Some(ModelStatus::Unloaded),
+            "another process sent it away"
+        );
+    }
+
+    #[test]
+    fn what_other_processes_load_is_shown_by_its_name_and_what_is_not_ours_is_not() {
+        let about = |name: &str| {
+            (name == "theirs").then(|| About {
+                id: "id".into(),
+                name: "Name".into(),
+                planned_bytes: 7,
+            })
+        };
+        let mut models = Models::default();
+        models.saw(&seen("foreign", Standing::Loaded, None), about);
+        assert!(models.published().is_empty());
+        models.saw(&seen("theirs", Standing::Unloaded, None), about);
+        assert!(
+            models.published().is_empty(),
+            "known to the router, but nothing happens with it"
+        );
+        models.saw(&seen("theirs", Standing::Loading, None), about);
+        assert_eq!(status(&models, "id"), Some(ModelStatus::Loading));
+        models.saw(&seen("theirs", Standing::Loaded, None), about);
+        assert_eq!(status(&models, "id"), Some(ModelStatus::Ready));
+        assert_eq!(
+            models.held_beside(&plan("x", "1"), Instant::now())[0].bytes,
+            Bytes(7)
+        );
+    }
+
+    #[test]
+    fn a_dead_router_ends_the_load_that_runs_and_keeps_those_that_wait() {
+        let mut models = Models::default();
+        let mut running = want(&mut models, plan("a", "1"));
+        models.start_next().unwrap();
+        let mut waiting = want(&mut models, plan("b", "1"));
+        let trouble: Trouble = Arc::new(EngineError::RouterGone);
+        models.router_gone(&trouble);
+        models.send_answers();
+        assert!(running.try_recv().unwrap().is_err() && waiting.try_recv().is_err());
+        assert_eq!(models.start_next().unwrap().0.id, "b");
+        models.give_up(&trouble);
+        models.send_answers();
+        assert!(waiting.try_recv().unwrap().is_err());
+        assert!(models.published().is_empty());
+    }
+
+    #[test]
+    fn what_a_called_off_load_tells_late_changes_nothing() {
+        let mut models = Models::default();
+        let mut answer = want(&mut models, plan("a", "1"));
+        models.start_next().unwrap();
+        assert!(models.unwant("a"), "its job is to be dropped");
+        assert!(!models.load_ended(Ok(done()), Instant::now()));
+        models.unloaded("a");
+        models.send_answers();
+        assert!(matches!(
+            &*answer.try_recv().unwrap().unwrap_err(),
+            EngineError::Stopped
+        ));
+        assert_eq!(status(&models, "a"), Some(ModelStatus::Unloaded));
+    }
+}
