@@ -54,7 +54,8 @@ impl Store {
     /// One of them, without its messages.
     pub async fn conversation(&self, id: &str) -> Result<Conversation, StoreError> {
         let id = id.to_owned();
-        self.ask(move |db| db.read(|transaction| get(transaction, &id))).await
+        self.ask(move |db| db.read(|transaction| get(transaction, &id)))
+            .await
     }
 
     pub async fn open_conversation(&self, id: &str, now: i64) -> Result<Opened, StoreError> {

@@ -190,3 +190,21 @@ fn wait_for_turn(path: &Path) -> Result<Lock, StoreError> {
         std::thread::sleep(OPEN_LOOK);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Db;
+
+    /// What keeps a batch through a loss of power cannot be seen in a test, only that it is switched on.
+    #[test]
+    fn every_commit_waits_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::open(&folder.path().join("plimsoll.db"), 0).unwrap();
+        let pragma = |name: &str| -> String {
+            let sql = format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}");
+            db.connection.query_row(&sql, [], |row| row.get(0)).unwrap()
+        };
+        let found = ["journal_mode", "synchronous", "foreign_keys", "trusted_schema"].map(pragma);
+        assert_eq!(found, ["wal", "2", "1", "0"], "2 is FULL");
+    }
+}
