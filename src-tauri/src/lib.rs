@@ -20,6 +20,7 @@ use plimsoll_wire::Fault;
 use tauri::{Builder, Context, Manager as _, RunEvent, Runtime};
 
 pub use desk::Desk;
+pub use window::open as open_window;
 
 /// Runs until the window is closed.
 #[must_use]

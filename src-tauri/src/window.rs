@@ -3,7 +3,7 @@ use tauri::{AppHandle, Manager as _, Runtime, Url, WebviewWindowBuilder};
 
 /// Opens the one window. It shows our page and nothing else: a link that leads out opens in the person's
 /// browser, where it belongs.
-pub(crate) fn open<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<()> {
+pub fn open<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<()> {
     for config in &app.config().app.windows {
         WebviewWindowBuilder::from_config(app, config)?
             .on_navigation(|to| {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plimsoll_app::{App, Config};
-use plimsoll_desktop::{Desk, build, context};
+use plimsoll_desktop::{Desk, build, context, open_window};
 use plimsoll_os::Environment;
 use plimsoll_wire::{Fault, FaultCode, Params};
 use serde_json::{Value, json};
@@ -25,6 +25,13 @@ fn desk(home: &Path) -> Desk {
     Desk::new(Ok(app), None)
 }
 
+/// The event loop would open the window; a test has none.
+fn shell(desk: Desk) -> tauri::App<MockRuntime> {
+    let app = build(mock_builder(), context(), desk).unwrap();
+    open_window(app.handle()).unwrap();
+    app
+}
+
 fn ask(window: &WebviewWindow<MockRuntime>, from: &str, command: &str, body: Value) -> Result<Value, Value> {
     let request = InvokeRequest {
         cmd: command.into(),
@@ -41,7 +48,7 @@ fn ask(window: &WebviewWindow<MockRuntime>, from: &str, command: &str, body: Val
 #[test]
 fn the_page_asks_and_listens_through_two_commands() {
     let home = tempfile::tempdir().unwrap();
-    let app = build(mock_builder(), context(), desk(home.path())).unwrap();
+    let app = shell(desk(home.path()));
     let window = app
         .get_webview_window("main")
         .expect("the shell opens its window");
@@ -65,7 +72,7 @@ fn the_page_asks_and_listens_through_two_commands() {
 #[test]
 fn nobody_else_gets_in() {
     let home = tempfile::tempdir().unwrap();
-    let app = build(mock_builder(), context(), desk(home.path())).unwrap();
+    let app = shell(desk(home.path()));
     let main = app.get_webview_window("main").unwrap();
     let other = WebviewWindowBuilder::new(&app, "other", WebviewUrl::default())
         .build()
@@ -104,12 +111,7 @@ fn a_start_that_failed_is_what_every_call_answers() {
         trace: Vec::new(),
         fixes: Vec::new(),
     };
-    let app = build(
-        mock_builder(),
-        context(),
-        Desk::new(Err::<Arc<App>, _>(fault.clone()), None),
-    )
-    .unwrap();
+    let app = shell(Desk::new(Err::<Arc<App>, _>(fault.clone()), None));
     let window = app.get_webview_window("main").unwrap();
     let refused = ask(&window, PAGE, "call", json!({"name": "status/read", "body": {}})).unwrap_err();
     assert_eq!(serde_json::from_value::<Fault>(refused).unwrap(), fault);

@@ -44,11 +44,12 @@ export async function withPage(label, { engine = true, models = [], env = {} }, 
 export async function firstStart(page, name) {
   const go = page.getByRole("button", { name: new RegExp(`^(${words.start.go}|${words.start.goOnDisk})$`) });
   await go.waitFor();
-  if (!(await page.getByRole("heading", { name }).first().isVisible())) {
+  const heading = page.getByRole("heading", { name }).first();
+  if (!(await heading.isVisible())) {
     await page.getByRole("button", { name: words.start.choose }).click();
     await page.getByRole("dialog").getByText(name).first().click();
   }
-  await page.getByRole("heading", { name }).first().waitFor();
+  await heading.waitFor();
   return go;
 }
 
@@ -66,6 +67,10 @@ export async function ask(page, question) {
 
 /** Waits until engine, model, start and proof are through, and opens the chat. */
 export async function finishSetup(page) {
-  await page.getByRole("button", { name: words.start.toChat }).click({ timeout: 240_000 });
-  await page.getByRole("textbox", { name: words.chat.message }).waitFor();
+  const field = page.getByRole("textbox", { name: words.chat.message });
+  const toChat = page.getByRole("button", { name: words.start.toChat });
+  await field.or(toChat).first().waitFor({ timeout: 240_000 });
+  // The first start may already have made way for the chat.
+  if (await toChat.isVisible()) await toChat.click();
+  await field.waitFor();
 }

@@ -8,7 +8,7 @@ import { startHub } from "../support/hub.mjs";
 import { realModel, until } from "../support/place.mjs";
 import { CHAT_MODEL, ask, firstStart, finishSetup, withPage, words } from "./app.mjs";
 
-const NAME = /Qwen2\.5[- ]Coder/i;
+const NAME = "Qwen2.5 Coder 0.5B Instruct";
 const QUESTION = "What is the capital of France? Answer in one short sentence.";
 
 test("first start: button, download, load, proof, an answer; all of it there after a reload", async () => {
@@ -25,7 +25,7 @@ test("first start: button, download, load, proof, an answer; all of it there aft
       await finishSetup(page);
       assert.match(await ask(page, QUESTION), /Paris/);
       const bar = page.getByRole("contentinfo", { name: words.bar.label });
-      assert.match(await bar.innerText(), NAME);
+      assert.ok((await bar.innerText()).includes(NAME), "the status bar names the model");
       await picture(page, "answer");
       assert.equal((await place.engines()).length, 2, "one router, one child with the model");
 

@@ -2,6 +2,7 @@
 // person see the bar move. What a hub can do wrong is the business of crates/testkit.
 
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -53,13 +54,14 @@ export async function startHub(paths, { bytesPerS = 150e6 } = {}) {
       response.end();
       return;
     }
+    const closed = once(response, "close");
     const handle = await open(file.path);
     try {
       for (let at = from; at < to && !response.destroyed; at += PIECE) {
         const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(PIECE, to - at)), 0, undefined, at);
         hub.sent += bytesRead;
         if (!response.write(buffer.subarray(0, bytesRead))) {
-          await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
+          await Promise.race([once(response, "drain"), closed]);
         }
         await sleep((bytesRead / bytesPerS) * 1000);
       }
