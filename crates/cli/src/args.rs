@@ -1,0 +1,212 @@
+//! What can be typed. The sentences of the help stand in the language files, see `help`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use plimsoll_wire::PlanWishes;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "plimsoll",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Probe(ProbeArgs),
+    Plan(Box<PlanArgs>),
+    Recommend(RecommendArgs),
+    Models,
+    Pull(PullArgs),
+    Import {
+        path: PathBuf,
+    },
+    Verify {
+        id: String,
+    },
+    Remove(RemoveArgs),
+    #[command(subcommand, arg_required_else_help = true)]
+    Engine(EngineCommand),
+    Serve {
+        model: Option<String>,
+    },
+    Chat(ChatArgs),
+    Web(WebArgs),
+    Ask(AskArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// Judge recorded facts instead of this machine.
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub(crate) facts: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    pub(crate) model: String,
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub(crate) anchors: Option<PathBuf>,
+    #[arg(short, long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) context: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) slots: Option<u32>,
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) kv: Option<Kv>,
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: Option<u32>,
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) ubatch: Option<u32>,
+    #[arg(long, value_name = "MIB")]
+    pub(crate) cache_ram: Option<u32>,
+    #[arg(long, value_name = "KIND")]
+    pub(crate) outputs: Option<Outputs>,
+    #[arg(long, value_name = "N")]
+    pub(crate) gpu_layers: Option<u32>,
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = share)]
+    pub(crate) tensor_split: Option<Vec<f64>>,
+    #[arg(long, value_name = "N")]
+    pub(crate) host_experts: Option<u32>,
+    #[arg(long, value_name = "FILE")]
+    pub(crate) projector: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub(crate) draft: Option<PathBuf>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) prompt_tokens: Option<u32>,
+}
+
+impl PlanArgs {
+    pub(crate) fn wishes(&self) -> PlanWishes {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
+        PlanWishes {
+            context: self.context,
+            slots: self.slots,
+            kv: self.kv.map(Kv::name),
+            batch: self.batch,
+            ubatch: self.ubatch,
+            cache_ram_mib: self.cache_ram,
+            outputs: self.outputs.map(Outputs::name),
+            gpu_layers: self.gpu_layers,
+            tensor_split: self.tensor_split.clone(),
+            host_experts: self.host_experts,
+            projector: path(&self.projector),
+            draft: path(&self.draft),
+            prompt_tokens: self.prompt_tokens,
+        }
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        Ok(_) => Err("not a share".to_owned()),
+        Err(why) => Err(why.to_string()),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kv {
+    F16,
+    #[value(name = "q8_0")]
+    Q8,
+    #[value(name = "q4_0")]
+    Q4,
+}
+
+impl Kv {
+    fn name(self) -> String {
+        match self {
+            Self::F16 => "f16",
+            Self::Q8 => "q8_0",
+            Self::Q4 => "q4_0",
+        }
+        .to_owned()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Outputs {
+    Server,
+    Bench,
+}
+
+impl Outputs {
+    fn name(self) -> String {
+        match self {
+            Self::Server => "server",
+            Self::Bench => "bench",
+        }
+        .to_owned()
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecommendArgs {
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PullArgs {
+    #[arg(value_name = "ID[:QUANT]|hf:ORG/REPO/FILE")]
+    pub(crate) model: String,
+    #[arg(long)]
+    pub(crate) accept_licence: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    pub(crate) id: String,
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EngineCommand {
+    List,
+    Install { flavour: Option<String> },
+    Add { path: PathBuf },
+    Use { id: String },
+    Remove { id: String },
+    Check { id: Option<String> },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    #[arg(short, long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+    #[arg(trailing_var_arg = true)]
+    pub(crate) text: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WebArgs {
+    #[arg(long)]
+    pub(crate) open: bool,
+    #[arg(long, value_name = "PORT", default_value_t = plimsoll_web::PAGE_PORT)]
+    pub(crate) port: u16,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    /// The only kind of question so far that is not a conversation.
+    #[arg(long, required = true)]
+    pub(crate) check: bool,
+    #[arg(short, long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+    pub(crate) text: Option<String>,
+}

@@ -1,0 +1,76 @@
+use std::path::Path;
+
+use plimsoll_wire::{Fault, FaultCode, Fix, Params};
+
+use crate::lang::params;
+
+/// Why a command did not end with 0.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Fault(Box<Fault>),
+    /// The answer itself says that something is wrong and has been printed.
+    Told,
+    Interrupted,
+}
+
+impl Failure {
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Fault(_) | Self::Told => 1,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+impl From<plimsoll_web::WebError> for Failure {
+    fn from(error: plimsoll_web::WebError) -> Self {
+        let (code, params) = match &error {
+            plimsoll_web::WebError::Bind { port, .. } => {
+                (FaultCode::PortTaken, params! { port = u32::from(*port) })
+            }
+            plimsoll_web::WebError::Client(_) => (FaultCode::Internal, Params::new()),
+        };
+        Fault {
+            code,
+            params,
+            trace: causes(&error),
+            fixes: vec![Fix::Retry],
+        }
+        .into()
+    }
+}
+
+/// A file that was named on the command line and is not what it should be.
+pub(crate) fn bad_file(path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
+    let params = params! { path = path.display().to_string() };
+    Fault {
+        code: FaultCode::MachineFileBad,
+        params,
+        trace: causes(why),
+        fixes: vec![Fix::Retry],
+    }
+    .into()
+}
+
+pub(crate) fn unreadable(path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
+    let params = params! { path = path.display().to_string() };
+    Fault {
+        code: FaultCode::ReadFailed,
+        params,
+        trace: causes(why),
+        fixes: vec![Fix::Retry],
+    }
+    .into()
+}
+
+pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
+    std::iter::successors(Some(error), |error| error.source())
+        .map(ToString::to_string)
+        .collect()
+}

@@ -1,0 +1,40 @@
+//! Wire types as text for a person. Pure: nothing here prints.
+
+mod answered;
+mod engine;
+mod fault;
+mod library;
+mod machine;
+mod plan;
+
+pub(crate) use answered::{answered, stats};
+pub(crate) use engine::{check, engines};
+pub(crate) use fault::fault;
+pub(crate) use library::{imported, models, removed, verified};
+pub(crate) use machine::{machine, machine_line};
+pub(crate) use plan::{plan, plan_line, recommendation};
+
+use plimsoll_wire::Reason;
+
+use crate::lang::params;
+use crate::out::Out;
+
+/// Reasons below each other, as far as there are any.
+pub(crate) fn reasons(out: &Out, area: &str, reasons: &[Reason]) -> Vec<String> {
+    reasons
+        .iter()
+        .map(|reason| format!("  - {}", out.lang.code(area, &reason.code, &reason.params)))
+        .collect()
+}
+
+/// A range as people say it: the middle, then its ends.
+fn about(out: &Out, key: &str, low: f64, mid: f64, high: f64) -> String {
+    let number = |n: f64| out.lang.number(n);
+    out.say(
+        key,
+        &params! { low = number(low), mid = number(mid), high = number(high) },
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,11 @@
+//! The command from outside: what is typed, what comes back, with which exit code.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod engines;
+mod library;
+mod place;
+mod plan;
+mod probe;
+mod talk;
+mod usage;
+mod web;

@@ -1,0 +1,208 @@
+//! The front with a real llama-server and a real model behind it. Needs what `scripts/test` fetches.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use plimsoll_app::{App, Config};
+use plimsoll_os::environment::Environment;
+use plimsoll_testkit::real;
+use plimsoll_web::Front;
+use plimsoll_wire::{AddEngine, ImportModel};
+use reqwest::{Client, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+struct Open {
+    app: Arc<App>,
+    front: Front,
+    client: Client,
+    model: String,
+    home: tempfile::TempDir,
+}
+
+async fn open() -> Open {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let environment = Environment::from_pairs([
+        ("PLIMSOLL_HOME", path("home")),
+        ("HF_HUB_CACHE", path("hub")),
+        ("HOME", path("person")),
+        ("PATH", "/usr/bin:/bin".to_owned()),
+        ("HF_HUB_OFFLINE", "1".to_owned()),
+    ]);
+    let app = App::start(Config::from(&environment).unwrap()).await.unwrap();
+    app.ask(AddEngine {
+        path: real::engine_dir().to_str().unwrap().to_owned(),
+    })
+    .await
+    .unwrap();
+    let file = real::model(real::SMOLLM2).to_str().unwrap().to_owned();
+    let model = app.ask(ImportModel { path: file }).await.unwrap().id;
+    let front = Front::start(Arc::clone(&app), 0).await.unwrap();
+    let client = Client::builder().no_proxy().build().unwrap();
+    Open {
+        app,
+        front,
+        client,
+        model,
+        home,
+    }
+}
+
+impl Open {
+    fn get(&self, path: &str) -> RequestBuilder {
+        self.client
+            .get(format!("{}{path}", self.front.url()))
+            .bearer_auth(self.app.endpoint_key())
+    }
+    fn post(&self, path: &str, body: &Value) -> RequestBuilder {
+        self.client
+            .post(format!("{}{path}", self.front.url()))
+            .bearer_auth(self.app.endpoint_key())
+            .json(body)
+    }
+    fn say(&self, what: &str, more: &Value) -> Value {
+        let mut body = json!({
+            "model": self.model, "max_tokens": 24, "temperature": 0,
+            "messages": [{ "role": "user", "content": what }],
+        });
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        body
+    }
+    /// Whether the model works on anything, as the router itself says.
+    async fn busy(&self) -> bool {
+        let target = self.app.router_target(&self.model).await.unwrap();
+        let slots = self
+            .client
+            .get(format!("{}/slots", target.url))
+            .query(&[("model", &target.model)]);
+        let slots: Value = slots
+            .bearer_auth(&target.key)
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap();
+        slots
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|slot| slot["is_processing"] == true)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_apps_talk_to_a_real_model() {
+    let open = open().await;
+
+    // What is here, without a word on where.
+    let models = open.get("/models").send().await.unwrap().text().await.unwrap();
+    assert!(models.contains(&format!("\"id\":\"{}\"", open.model)), "{models}");
+    assert!(
+        !models.contains(open.home.path().to_str().unwrap()) && !models.contains(".gguf"),
+        "{models}"
+    );
+
+    // The first request loads the model.
+    let question = open.say(
+        "Say hello.",
+        &json!({ "stream": true, "stream_options": { "include_usage": true } }),
+    );
+    let answer = open.post("/chat/completions", &question).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    assert!(!answer.headers().contains_key("access-control-allow-origin"));
+    let pieces: Vec<_> = answer.bytes_stream().map(Result::unwrap).collect().await;
+    assert!(pieces.len() > 5, "streamed in {} pieces", pieces.len());
+    let text = String::from_utf8(pieces.concat()).unwrap();
+    assert!(
+        text.contains("\"prompt_tokens\"") && text.trim_end().ends_with("data: [DONE]"),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("\"model\":\"{}\"", open.model)),
+        "the id that was asked for: {text}"
+    );
+
+    // The other two protocols of the same server, and counting.
+    let message = open
+        .post("/messages", &open.say("Say hello.", &json!({})))
+        .header("x-api-key", "ignored beside the right one");
+    let message: Value = message.send().await.unwrap().json().await.unwrap();
+    assert!(
+        message["usage"]["output_tokens"].as_u64().unwrap() > 0,
+        "{message}"
+    );
+    let response = json!({ "model": open.model, "input": "Say hello.", "max_output_tokens": 16 });
+    let response: Value = open
+        .post("/responses", &response)
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    assert!(
+        response["output"]
+            .as_array()
+            .is_some_and(|output| !output.is_empty()),
+        "{response}"
+    );
+    let count = open.post(
+        "/chat/completions/input_tokens",
+        &open.say("Say hello.", &json!({})),
+    );
+    let count: Value = count.send().await.unwrap().json().await.unwrap();
+    assert!(count["input_tokens"].as_u64().unwrap() > 0, "{count}");
+
+    // An error of the model itself comes through whole.
+    let long = open.say(&"word ".repeat(200_000), &json!({}));
+    let long = open.post("/chat/completions", &long).send().await.unwrap();
+    assert_eq!(long.status(), StatusCode::BAD_REQUEST);
+    let long: Value = long.json().await.unwrap();
+    assert_eq!(long["error"]["type"], "exceed_context_size_error", "{long}");
+
+    // A model that is not here is not looked for on disk.
+    for name in [
+        "gpt-4",
+        real::model(real::SMOLLM2).to_str().unwrap(),
+        "../../etc/passwd",
+        "",
+    ] {
+        let body = json!({ "model": name, "messages": [] });
+        let refused = open.post("/chat/completions", &body).send().await.unwrap();
+        assert!(
+            matches!(refused.status(), StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST),
+            "{name}"
+        );
+    }
+
+    // A client that leaves in the middle frees the model.
+    let endless = open.say(
+        "Tell a very long story.",
+        &json!({ "stream": true, "max_tokens": 3000, "ignore_eos": true }),
+    );
+    let mut stream = open
+        .post("/chat/completions", &endless)
+        .send()
+        .await
+        .unwrap()
+        .bytes_stream();
+    stream.next().await.unwrap().unwrap();
+    assert!(open.busy().await, "it works on the story");
+    drop(stream);
+    tokio::time::timeout(Duration::from_secs(10), async {
+        while open.busy().await {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await
+    .unwrap();
+
+    open.front.end().await;
+    open.app.end().await;
+}
