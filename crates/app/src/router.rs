@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_engine::{Desk, ModelPlan, ModelStatus, RouterState, Target};
-use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
+use plimsoll_os::{clock, process};
 use plimsoll_store::{Measurement, Store};
 use plimsoll_units::{Bytes, Tokens};
 use plimsoll_wire::{Event, PlanWishes, Router};
@@ -19,6 +20,9 @@ use crate::models::Models;
 use crate::plans::{ForLoad, PROOF, Planner};
 use crate::sampler::SamplerOwner;
 use crate::to_wire::{self, Planned, Plans};
+
+/// The desk sees a dead router by its closed connection, which takes milliseconds.
+const NOTICE_MAX: Duration = Duration::from_secs(3);
 
 /// A model that may be asked.
 #[derive(Debug, Clone)]
@@ -73,6 +77,7 @@ impl RouterOwner {
         name: &str,
         wishes: Option<&PlanWishes>,
     ) -> Result<Usable, Failed> {
+        self.see_the_dead().await;
         if wishes.is_none()
             && let Some(usable) = self.usable(name)
         {
@@ -134,6 +139,21 @@ impl RouterOwner {
             target: loaded.target,
             window: loaded.context,
         })
+    }
+
+    /// A router that has just died is shown as ready for a moment, until the desk has noticed.
+    async fn see_the_dead(&self) {
+        let mut state = self.desk.state();
+        let noticed = state.wait_for(|state| match state {
+            RouterState::Ready(ready) => process::exists(ready.pid),
+            RouterState::Off
+            | RouterState::Starting
+            | RouterState::Waiting { .. }
+            | RouterState::Failed { .. } => true,
+        });
+        if tokio::time::timeout(NOTICE_MAX, noticed).await.is_err() {
+            tracing::warn!("a router without a process is still shown as ready");
+        }
     }
 
     fn usable(&self, id: &str) -> Option<Usable> {

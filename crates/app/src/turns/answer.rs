@@ -10,7 +10,7 @@ use plimsoll_agent::{
 };
 use plimsoll_store::{Piece, Store, StoreError};
 use plimsoll_units::Tokens;
-use plimsoll_wire::{ChatEnd, Event, Fault};
+use plimsoll_wire::{ChatEnd, Event, Fault, FaultCode};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -244,6 +244,12 @@ impl Outcome {
             unsaved: Piece::default(),
         }
     }
+
+    fn reached_nobody(&self) -> bool {
+        self.fault
+            .as_ref()
+            .is_some_and(|fault| fault.code == FaultCode::RouteUnreachable)
+    }
 }
 
 /// The app's way to an answer: the model is made ready first, which may take a while and can be stopped.
@@ -259,15 +265,34 @@ impl Answering for LocalAnswering {
         question: Question,
         stop: &CancellationToken,
     ) -> Outcome {
+        // A router may die between the look at it and the question. Nothing has reached a model then, so the
+        // question is asked once more; a second failure is told.
+        let first = self.attempt(conversation, turn, &question, stop).await;
+        if !first.reached_nobody() {
+            return first;
+        }
+        self.attempt(conversation, turn, &question, stop).await
+    }
+}
+
+impl LocalAnswering {
+    async fn attempt(
+        &self,
+        conversation: &str,
+        turn: &str,
+        question: &Question,
+        stop: &CancellationToken,
+    ) -> Outcome {
         let ready = tokio::select! { biased;
             () = stop.cancelled() => return Outcome::before_asking(ChatEnd::Stopped, None),
             ready = self.app.ready_model(&question.model) => ready,
         };
         match ready {
             Ok(model) => {
+                let transcript = question.transcript.clone();
                 self.app
                     .streaming
-                    .stream(conversation, turn, question.transcript, model, stop)
+                    .stream(conversation, turn, transcript, model, stop)
                     .await
             }
             Err(failed) => Outcome::before_asking(ChatEnd::Failed, Some(failed.into())),

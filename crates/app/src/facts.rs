@@ -1,0 +1,93 @@
+//! What a machine said, kept in a file or judged from one that was recorded elsewhere.
+
+use plimsoll_hardware::{Facts, FactsError, facts, judge};
+use plimsoll_wire::{Fault, FaultCode, Machine};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::fault::{ToFault, Told, told};
+use crate::to_wire;
+
+/// One recorded machine, or those of a list in its order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Judged {
+    One(Box<Machine>),
+    Many(Vec<Machine>),
+}
+
+/// Asks this machine and gives its answers as a file holds them. Blocks, with a sleeping graphics card for up
+/// to two seconds.
+#[must_use]
+pub fn record_facts(config: &Config) -> Vec<u8> {
+    let facts = facts::record(&config.environment, &config.drivers);
+    // A record is texts and whole numbers: there is nothing in it that JSON could not hold.
+    serde_json::to_vec_pretty(&facts).unwrap_or_default()
+}
+
+/// What recorded facts say: one record, or a list of them. What a record holds besides is passed over.
+pub fn judge_facts(bytes: &[u8]) -> Result<Judged, Fault> {
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| FactsError::NotJson(error).to_fault())?;
+    match value {
+        Value::Array(records) => records
+            .iter()
+            .map(judged)
+            .collect::<Result<_, _>>()
+            .map(Judged::Many),
+        one => judged(&one).map(|machine| Judged::One(Box::new(machine))),
+    }
+}
+
+fn judged(record: &Value) -> Result<Machine, Fault> {
+    let facts = Facts::from_json(record.to_string().as_bytes()).map_err(|error| error.to_fault())?;
+    Ok(to_wire::machine(&judge(&facts)))
+}
+
+impl ToFault for FactsError {
+    fn code(&self) -> Told {
+        match self {
+            Self::TooLarge { bytes, limit } => told(
+                FaultCode::MachineFileBad,
+                [("claimed", bytes.0.into()), ("limit", limit.0.into())],
+            ),
+            Self::NotJson(_) => told(FaultCode::MachineFileBad, []),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CASE: &str = r#"{
+        "id": "one", "title": "said elsewhere", "os": "linux", "expect": { "class": "cpu" },
+        "facts": { "/proc/meminfo": ["MemTotal: 16384000 kB", "MemAvailable: 8192000 kB"] }
+    }"#;
+
+    #[test]
+    fn one_record_or_a_list_with_whatever_else_stands_there() {
+        let Ok(Judged::One(one)) = judge_facts(CASE.as_bytes()) else {
+            panic!("one machine")
+        };
+        assert_eq!(one.memory.total_bytes, 16_384_000 * 1024);
+        let Ok(Judged::Many(many)) = judge_facts(format!("[{CASE},{CASE}]").as_bytes()) else {
+            panic!("two")
+        };
+        assert_eq!(many, [(*one).clone(), *one]);
+    }
+
+    #[test]
+    fn what_is_no_record_is_said() {
+        for bytes in [&b"no JSON"[..], b"3", b"[3]", b"\"text\"", br#"{"facts":3}"#] {
+            let code = judge_facts(bytes).map_err(|fault| fault.code);
+            assert_eq!(
+                code,
+                Err(FaultCode::MachineFileBad),
+                "{}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
+    }
+}

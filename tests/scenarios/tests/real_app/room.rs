@@ -1,0 +1,187 @@
+//! A home of its own for every test, with the real engine added and real models imported.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_app::{App, Config, Hearing};
+use plimsoll_os::Environment;
+use plimsoll_testkit::real;
+use plimsoll_wire::{
+    AddEngine, ChatEnd, CreateConversation, Event, Fault, ImportModel, LibraryModel, LoadedModel,
+    ModelStatus, ReadRouter, Router, StartTurn, TurnStats,
+};
+use tempfile::TempDir;
+
+pub(crate) const SMOLLM2: &str = "smollm2-135m-instruct:Q4_1";
+pub(crate) const QWEN: &str = "qwen2.5-coder-0.5b-instruct:Q4_K_M";
+
+/// Longer than anything here takes on a slow machine; a test that waits this long has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
+
+pub(crate) struct Room {
+    pub(crate) app: Arc<App>,
+    home: Arc<TempDir>,
+}
+
+impl Room {
+    pub(crate) async fn empty() -> Self {
+        let home = Arc::new(tempfile::tempdir().unwrap());
+        Self {
+            app: start(home.path()).await,
+            home,
+        }
+    }
+
+    /// With the engine in use and SmolLM2 in the library.
+    pub(crate) async fn with_engine() -> Self {
+        let room = Self::empty().await;
+        room.add_engine().await;
+        room.import(real::SMOLLM2).await;
+        room
+    }
+
+    /// Another process of ours would see the same: a second app on the same home.
+    pub(crate) async fn beside(&self) -> Self {
+        Self {
+            app: start(self.home.path()).await,
+            home: Arc::clone(&self.home),
+        }
+    }
+
+    pub(crate) async fn add_engine(&self) {
+        let path = real::engine_dir().to_str().unwrap().to_owned();
+        let engines = self.app.ask(AddEngine { path }).await.unwrap().engines;
+        assert!(
+            engines
+                .iter()
+                .any(|engine| engine.in_use && engine.fault.is_none()),
+            "{engines:?}"
+        );
+    }
+
+    pub(crate) async fn import(&self, file: &str) -> LibraryModel {
+        let path = real::model(file).to_str().unwrap().to_owned();
+        self.app.ask(ImportModel { path }).await.unwrap()
+    }
+
+    pub(crate) async fn conversation(&self, model: &str) -> String {
+        let call = CreateConversation {
+            model: Some(model.to_owned()),
+        };
+        self.app.ask(call).await.unwrap().summary.id
+    }
+
+    /// Asks and listens until the answer has ended.
+    pub(crate) async fn say(&self, conversation: &str, text: &str) -> Answer {
+        let mut heard = self.app.hear();
+        let turn = self.start_turn(conversation, text).await.unwrap();
+        answer(&mut heard, &turn).await
+    }
+
+    pub(crate) async fn start_turn(&self, conversation: &str, text: &str) -> Result<String, Fault> {
+        let call = StartTurn {
+            conversation: conversation.to_owned(),
+            text: text.to_owned(),
+            model: None,
+        };
+        Ok(self.app.ask(call).await?.id)
+    }
+
+    pub(crate) async fn router(&self) -> Router {
+        self.app.ask(ReadRouter {}).await.unwrap()
+    }
+
+    /// The model as the router shows it now.
+    pub(crate) async fn loaded(&self, id: &str) -> Option<LoadedModel> {
+        match self.router().await {
+            Router::Ready { models, .. } => models.into_iter().find(|model| model.id == id),
+            Router::Off | Router::Starting | Router::Waiting { .. } | Router::Failed { .. } => None,
+        }
+    }
+
+    pub(crate) async fn is_ready(&self, id: &str) -> bool {
+        self.loaded(id)
+            .await
+            .is_some_and(|model| model.status == ModelStatus::Ready)
+    }
+
+    /// What the router itself says of the model's slots.
+    pub(crate) async fn busy_slots(&self, id: &str) -> usize {
+        let target = self.app.router_target(id).await.unwrap();
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let asked = client
+            .get(format!("{}/slots", target.url))
+            .bearer_auth(&target.key);
+        let slots: serde_json::Value = asked
+            .query(&[("model", &target.model)])
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap();
+        slots
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|slot| slot["is_processing"] == true)
+            .count()
+    }
+}
+
+async fn start(home: &Path) -> Arc<App> {
+    let at = |name: &str| home.join(name).to_str().unwrap().to_owned();
+    let path = std::env::split_paths("/usr/bin:/bin").next().unwrap();
+    let environment = Environment::from_pairs([
+        ("PLIMSOLL_HOME", at("home")),
+        ("HF_HUB_CACHE", at("hub")),
+        ("HF_HUB_OFFLINE", "1".to_owned()),
+        ("HOME", at("person")),
+        ("PATH", path.to_str().unwrap().to_owned()),
+    ]);
+    App::start(Config::from(&environment).unwrap()).await.unwrap()
+}
+
+/// An answer as a page would have seen it.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) read: Vec<(u32, u32)>,
+    pub(crate) end: Option<ChatEnd>,
+    pub(crate) stats: Option<TurnStats>,
+    pub(crate) fault: Option<Fault>,
+}
+
+pub(crate) async fn answer(heard: &mut Hearing, turn: &str) -> Answer {
+    let mut answer = Answer::default();
+    while answer.end.is_none() {
+        match next(heard).await {
+            Event::TextAdded { turn: of, text, .. } if of == turn => answer.text += &text,
+            Event::PromptRead {
+                turn: of,
+                done,
+                total,
+                ..
+            } if of == turn => answer.read.push((done, total)),
+            Event::TurnEnded {
+                turn: of,
+                end,
+                stats,
+                fault,
+                ..
+            } if of == turn => {
+                (answer.end, answer.stats, answer.fault) = (Some(end), stats, fault);
+            }
+            _ => {}
+        }
+    }
+    answer
+}
+
+pub(crate) async fn next(heard: &mut Hearing) -> Event {
+    tokio::time::timeout(PATIENCE, heard.next())
+        .await
+        .expect("something happens")
+        .expect("the app lives")
+}
