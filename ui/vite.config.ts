@@ -62,6 +62,6 @@ export default defineConfig(({ mode }) => ({
     include: ["src/**/*.test.{ts,tsx}"],
     css: false,
     restoreMocks: true,
-    testTimeout: 20_000,
+    testTimeout: 90_000,
   },
 }));

@@ -1,7 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { IconButton } from "@/components/Button";
@@ -27,6 +27,7 @@ export function Shell() {
   const connected = useLive((live) => live.connected);
   const firstStart = useLive((live) => live.firstStart);
   const skipped = useView((view) => view.startSkipped);
+  const [entered, setEntered] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useShortcuts();
 
@@ -49,8 +50,10 @@ export function Shell() {
     );
   }
 
+  // Once entered it is left by its own door: the end of a setup is seen before the chat opens.
+  if (firstStart && !entered) setEntered(true);
   // The settings stay reachable: an engine of one's own is added there.
-  const starting = firstStart && !skipped && path !== "/settings" && path !== "/models";
+  const starting = (firstStart || entered) && !skipped && path !== "/settings" && path !== "/models";
   return (
     <div className="flex h-full flex-col">
       <a

@@ -109,7 +109,7 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
           value={index}
           onValueChange={(value) => setContext(steps[Number(value)] ?? context)}
         >
-          <Slider.Control className="flex w-full touch-none items-center py-2.5 select-none">
+          <Slider.Control className="flex w-full touch-none items-center px-2.5 py-2.5 select-none">
             <Slider.Track className="h-1.5 w-full rounded-full bg-pressed">
               <Slider.Indicator className="rounded-full bg-(--water-context)" />
               <Slider.Thumb

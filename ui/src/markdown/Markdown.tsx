@@ -2,6 +2,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { type Components, Streamdown } from "streamdown";
 
 import { CodeBlock } from "./CodeBlock";
+import { segments } from "./segments";
 
 /*
  * The only file that knows the Markdown library. Its sanitiser stays on; images of other hosts are never
@@ -57,17 +58,29 @@ const NO_LINK_DIALOG = { enabled: false };
 
 /** Markdown as it comes, a word at a time, or a finished text. */
 export function Markdown({ text, streaming = false }: { text: string; streaming?: boolean }) {
+  const parts = segments(text);
   return (
-    <Streamdown
-      className="prose"
-      mode={streaming ? "streaming" : "static"}
-      parseIncompleteMarkdown={streaming}
-      isAnimating={false}
-      controls={false}
-      linkSafety={NO_LINK_DIALOG}
-      components={components}
-    >
-      {text}
-    </Streamdown>
+    <div className="prose">
+      {parts.map((part, index) =>
+        part.kind === "code" ? (
+          // Segments are only ever appended: the place is the identity.
+          // oxlint-disable-next-line react/no-array-index-key
+          <CodeBlock key={index} code={part.code} language={part.language} />
+        ) : (
+          <Streamdown
+            // oxlint-disable-next-line react/no-array-index-key
+            key={index}
+            className="contents"
+            parseIncompleteMarkdown={streaming && index === parts.length - 1}
+            isAnimating={false}
+            controls={false}
+            linkSafety={NO_LINK_DIALOG}
+            components={components}
+          >
+            {part.text}
+          </Streamdown>
+        ),
+      )}
+    </div>
   );
 }

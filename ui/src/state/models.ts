@@ -1,4 +1,14 @@
-import type { Library, LibraryModel, LoadedModel, ModelEntry, Plan, Transfer, Variant } from "@/wire/wire";
+import type {
+  Library,
+  LibraryModel,
+  LoadedModel,
+  ModelEntry,
+  Plan,
+  Reason,
+  Recommendation,
+  Transfer,
+  Variant,
+} from "@/wire/wire";
 
 import { useAsk } from "./ask";
 import { isActive, routerModels, useLive } from "./live";
@@ -16,18 +26,60 @@ export interface Choosable {
   disk: LibraryModel | undefined;
   loaded: LoadedModel | undefined;
   transfer: Transfer | undefined;
+  /** The planner's own order; see {@link judged}. */
+  rank: number;
+  /** Why the planner would not pick it: too slow, too big, not for chat. */
+  against: Reason | undefined;
 }
 
-const ORDER = { fits: 0, spills: 1, tooBig: 2 } as const;
+/** Places in the planner's order. What it did not mention stands between what it likes and what it rejects. */
+const UNMENTIONED = 100;
+const REJECTED = 1000;
+const UNFIT = 1e6;
 
-/** Best first: what fits before what spills, then the more capable, that is the larger. */
-export function byFit(a: Choosable, b: Choosable): number {
-  const verdict = (one: Choosable) => (one.plan ? ORDER[one.plan.verdict] : 1);
-  return verdict(a) - verdict(b) || (b.entry?.parameters ?? 0) - (a.entry?.parameters ?? 0);
+/** What the planner thinks of a model, by catalog id. */
+interface Judgement {
+  rank: number;
+  quant: string;
+  against: Reason | undefined;
 }
 
-/** The variant to offer first: the largest that fits, else the largest that spills, else the smallest. */
-export function bestVariant(entry: ModelEntry): Variant | undefined {
+/**
+ * The planner's judgement of every model it mentions: the pick, the alternatives in its order, then what it
+ * rejects, the nearly good enough first.
+ */
+export function judged(recommendation: Recommendation | undefined): Map<string, Judgement> {
+  const out = new Map<string, Judgement>();
+  if (!recommendation) return out;
+  const { pick, alternatives, rejected } = recommendation;
+  if (pick) out.set(pick.model, { rank: 0, quant: pick.quant, against: undefined });
+  alternatives.forEach((one, index) => {
+    if (!out.has(one.model)) out.set(one.model, { rank: index + 1, quant: one.quant, against: undefined });
+  });
+  for (const one of rejected) {
+    if (out.has(one.model)) continue;
+    const seconds = one.params["seconds"];
+    const rank = one.code === "tooBig" ? UNFIT : REJECTED + (typeof seconds === "number" ? seconds : 0);
+    out.set(one.model, { rank, quant: one.quant, against: { code: one.code, params: one.params } });
+  }
+  return out;
+}
+
+/** Best first, as the planner ranks; among equals the more capable, that is the larger. */
+export function byRank(a: Choosable, b: Choosable): number {
+  return a.rank - b.rank || (b.entry?.parameters ?? 0) - (a.entry?.parameters ?? 0);
+}
+
+function rankOf(plan: Plan | undefined, judgement: Judgement | undefined): number {
+  if (plan?.verdict === "tooBig") return UNFIT;
+  return judgement?.rank ?? UNMENTIONED;
+}
+
+/**
+ * The variant to offer first: what is on disk, what the planner names, else the largest that fits, the
+ * largest that spills, the smallest.
+ */
+export function bestVariant(entry: ModelEntry, named?: string): Variant | undefined {
   const largest = (verdict: string) =>
     entry.variants
       .filter((variant) => variant.plan?.verdict === verdict)
@@ -35,6 +87,7 @@ export function bestVariant(entry: ModelEntry): Variant | undefined {
       .at(0);
   return (
     entry.variants.find((variant) => variant.state === "onDisk") ??
+    entry.variants.find((variant) => variant.quant === named) ??
     largest("fits") ??
     largest("spills") ??
     entry.variants.toSorted((a, b) => a.bytes - b.bytes).at(0)
@@ -46,11 +99,14 @@ export function shelves(
   library: Library | undefined,
   loaded: readonly LoadedModel[],
   transfers: Readonly<Record<string, Transfer>>,
-): { disk: Choosable[]; offered: Choosable[] } {
+  recommendation?: Recommendation,
+): Shelves {
   if (!library) return { disk: [], offered: [] };
+  const judgements = judged(recommendation);
   const moving = Object.values(transfers).filter((transfer) => transfer.state !== "done");
   const disk = library.models.map((model): Choosable => {
     const entry = library.catalog.find((one) => model.id.startsWith(`${one.id}:`));
+    const judgement = entry && judgements.get(entry.id);
     return {
       id: model.id,
       name: model.name,
@@ -62,51 +118,39 @@ export function shelves(
       disk: model,
       loaded: loaded.find((one) => one.id === model.id),
       transfer: moving.find((transfer) => transfer.subject === model.id),
+      rank: rankOf(model.plan, judgement),
+      against: judgement?.quant === model.quant ? judgement.against : undefined,
     };
   });
   const offered = library.catalog
     .filter((entry) => !disk.some((model) => model.entry?.id === entry.id && model.disk?.state === "ready"))
     .flatMap((entry): Choosable[] => {
+      const judgement = judgements.get(entry.id);
       const under = moving.find(
         (transfer) => transfer.subject.startsWith(`${entry.id}:`) && isActive(transfer),
       );
       const variant =
-        entry.variants.find((one) => under?.subject === `${entry.id}:${one.quant}`) ?? bestVariant(entry);
-      if (!variant) return [];
-      const id = `${entry.id}:${variant.quant}`;
-      if (disk.some((model) => model.id === id)) return [];
-      return [
-        {
-          id,
-          name: entry.name,
-          quant: variant.quant,
-          bytes: variant.bytes,
-          plan: variant.plan,
-          entry,
-          variant,
-          disk: undefined,
-          loaded: undefined,
-          transfer: moving.find((transfer) => transfer.subject === id),
-        },
-      ];
+        entry.variants.find((one) => under?.subject === `${entry.id}:${one.quant}`) ??
+        bestVariant(entry, judgement?.quant);
+      if (!variant || disk.some((model) => model.id === `${entry.id}:${variant.quant}`)) return [];
+      return [absent(entry, variant, moving, judgement)];
     });
-  return { disk: disk.toSorted(byFit), offered: offered.toSorted(byFit) };
+  return { disk: disk.toSorted(byRank), offered: offered.toSorted(byRank) };
 }
 
-/** Any model or variant by its id, also one that no shelf shows. */
-export function findModel(
-  id: string,
-  shelved: { disk: readonly Choosable[]; offered: readonly Choosable[] },
-  library: Library | undefined,
-  transfers: Readonly<Record<string, Transfer>>,
-): Choosable | undefined {
-  const there = [...shelved.disk, ...shelved.offered];
-  const found = there.find((model) => model.id === id);
-  if (found) return found;
-  const [base, quant] = id.split(":");
-  const entry = library?.catalog.find((one) => one.id === base);
-  const variant = entry?.variants.find((one) => one.quant === quant);
-  if (!entry || !variant) return there.find((model) => model.entry !== undefined && model.entry.id === base);
+interface Shelves {
+  disk: Choosable[];
+  offered: Choosable[];
+}
+
+/** A variant of the catalog that is not on disk. */
+function absent(
+  entry: ModelEntry,
+  variant: Variant,
+  moving: readonly Transfer[],
+  judgement: Judgement | undefined,
+): Choosable {
+  const id = `${entry.id}:${variant.quant}`;
   return {
     id,
     name: entry.name,
@@ -117,15 +161,36 @@ export function findModel(
     variant,
     disk: undefined,
     loaded: undefined,
-    transfer: Object.values(transfers).find((one) => one.subject === id && one.state !== "done"),
+    transfer: moving.find((transfer) => transfer.subject === id),
+    rank: rankOf(variant.plan, judgement),
+    against: judgement?.quant === variant.quant ? judgement.against : undefined,
   };
+}
+
+/** Any model or variant by its id, also one that no shelf shows. */
+export function findModel(
+  id: string,
+  shelved: Shelves,
+  library: Library | undefined,
+  transfers: Readonly<Record<string, Transfer>>,
+): Choosable | undefined {
+  const there = [...shelved.disk, ...shelved.offered];
+  const found = there.find((model) => model.id === id);
+  if (found) return found;
+  const [base, quant] = id.split(":");
+  const entry = library?.catalog.find((one) => one.id === base);
+  const variant = entry?.variants.find((one) => one.quant === quant);
+  if (!entry || !variant) return there.find((model) => model.entry !== undefined && model.entry.id === base);
+  const moving = Object.values(transfers).filter((one) => one.state !== "done");
+  return absent(entry, variant, moving, undefined);
 }
 
 export function useShelves() {
   const library = useAsk("models/list", {});
+  const recommendation = useAsk("plan/recommend", {});
   const router = useLive((live) => live.router);
   const transfers = useLive((live) => live.transfers);
-  return { ...shelves(library.data, routerModels(router), transfers), library };
+  return { ...shelves(library.data, routerModels(router), transfers, recommendation.data), library };
 }
 
 /** The name of a model, wherever it is known from. */

@@ -1,9 +1,11 @@
 import { BookOpen, CalendarDays, Code2, Mail } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
+import { Button } from "@/components/Button";
 import { Mark } from "@/components/Mark";
+import { useLive } from "@/state/live";
 import { useModelName } from "@/state/models";
-import { keepDraft } from "@/state/view";
+import { keepDraft, useView } from "@/state/view";
 
 const STARTERS = [
   { icon: BookOpen, title: "chat.starters.explain", text: "chat.starters.explainText" },
@@ -15,6 +17,7 @@ const STARTERS = [
 export function EmptyChat({ model }: { model: string | undefined }) {
   const { t } = useTranslation();
   const name = useModelName(model);
+  const firstStart = useLive((live) => live.firstStart);
   return (
     <div className="flex min-h-0 flex-1 flex-col items-center justify-end overflow-y-auto px-4 pt-8 pb-8 sm:justify-center">
       <div className="w-full max-w-[728px]">
@@ -23,6 +26,16 @@ export function EmptyChat({ model }: { model: string | undefined }) {
         <p className="mt-1.5 text-md text-ink-2">
           {name === undefined ? t("chat.emptyNoModel") : t("chat.emptyLocal", { name })}
         </p>
+        {name === undefined && (
+          <Button
+            look="primary"
+            size="lg"
+            className="mt-5"
+            onClick={() => useView.setState({ startSkipped: false, picker: !firstStart })}
+          >
+            {firstStart ? t("start.title") : t("picker.none")}
+          </Button>
+        )}
         <ul className="mt-7 grid gap-2 sm:grid-cols-2">
           {STARTERS.map(({ icon: Icon, title, text }) => (
             <li key={title}>

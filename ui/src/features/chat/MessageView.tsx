@@ -10,9 +10,21 @@ import { Markdown } from "@/markdown";
 import type { Writing } from "@/state/hear";
 import type { Message, TurnStats } from "@/wire/wire";
 
-export function MessageView({ message, fixes }: { message: Message; fixes: FixActions }) {
+/**
+ * One message. An answer that is being written and the same answer when it is finished are one component, so
+ * that nothing is built again when its last word has come.
+ */
+export function MessageView({
+  message,
+  writing,
+  fixes,
+}: {
+  message?: Message;
+  writing?: Writing;
+  fixes: FixActions;
+}) {
   const { t } = useTranslation();
-  if (message.role === "user") {
+  if (message?.role === "user") {
     return (
       <article aria-label={t("chat.you")} className="message flex justify-end pl-10">
         <p className="max-w-full rounded-xl rounded-br-sm bg-sea-soft px-4 py-2.5 text-md break-words whitespace-pre-wrap">
@@ -21,31 +33,26 @@ export function MessageView({ message, fixes }: { message: Message; fixes: FixAc
       </article>
     );
   }
+  const text = message?.text ?? writing?.text ?? "";
+  const reasoning = message?.reasoning ?? writing?.reasoning ?? "";
   return (
-    <article aria-label={t("chat.assistant")} className="message group/message">
-      {message.reasoning !== "" && <Reasoning text={message.reasoning} />}
-      <Markdown text={message.text} />
-      <EndNote message={message} />
-      {message.fault && <FaultCard fault={message.fault} fixes={fixes} className="mt-3" />}
-      <div className="mt-2 -ml-1.5 flex min-h-7 items-center gap-1 text-ink-3">
-        {message.text !== "" && <CopyButton label={t("chat.copyAnswer")} text={() => message.text} />}
-        {message.stats && <Stats stats={message.stats} />}
-      </div>
-    </article>
-  );
-}
-
-/** The answer that is being written. Its words change every frame; nothing above it does. */
-export function WritingView({ writing }: { writing: Writing }) {
-  const { t } = useTranslation();
-  return (
-    <article aria-label={t("chat.assistant")} aria-busy="true" className="message min-h-16">
-      {writing.reasoning !== "" && <Reasoning text={writing.reasoning} now={writing.text === ""} />}
-      {writing.text !== "" ? (
-        <Markdown text={writing.text} streaming />
-      ) : (
-        writing.reasoning === "" && <PromptProgress {...(writing.prompt ? { prompt: writing.prompt } : {})} />
+    <article
+      aria-label={t("chat.assistant")}
+      aria-busy={writing ? true : undefined}
+      className="message group/message min-h-16"
+    >
+      {reasoning !== "" && <Reasoning text={reasoning} now={writing !== undefined && text === ""} />}
+      {text !== "" && <Markdown text={text} streaming={writing !== undefined} />}
+      {writing && text === "" && reasoning === "" && (
+        <PromptProgress {...(writing.prompt ? { prompt: writing.prompt } : {})} />
       )}
+      {message && <EndNote message={message} />}
+      {message?.fault && <FaultCard fault={message.fault} fixes={fixes} className="mt-3" />}
+      {/* The line is there from the start, so that nothing moves when its figures come. */}
+      <div className="mt-2 -ml-1.5 flex min-h-7 items-center gap-1 text-ink-3">
+        {message && text !== "" && <CopyButton label={t("chat.copyAnswer")} text={() => text} />}
+        {message?.stats && <Stats stats={message.stats} />}
+      </div>
     </article>
   );
 }

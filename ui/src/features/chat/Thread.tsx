@@ -6,10 +6,11 @@ import { useStickToBottom } from "use-stick-to-bottom";
 
 import { Button, IconButton } from "@/components/Button";
 import type { FixActions } from "@/components/FaultCard";
-import type { Thread as ThreadState } from "@/state/hear";
+import type { Thread as ThreadState, Writing } from "@/state/hear";
+import type { Message } from "@/wire/wire";
 
 import { Announcer } from "./Announcer";
-import { MessageView, WritingView } from "./MessageView";
+import { MessageView } from "./MessageView";
 
 /** How many of the newest messages are built at once; earlier ones come when they are asked for. */
 const PAGE = 120;
@@ -25,6 +26,13 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
   const [pages, setPages] = useState(1);
   const hidden = Math.max(0, thread.messages.length - pages * PAGE);
   const shown = hidden === 0 ? thread.messages : thread.messages.slice(hidden);
+
+  // In one list, so that an answer keeps its place and its identity when it is finished.
+  const items: { key: string; is: { message?: Message; writing?: Writing } }[] = shown.map((message) => ({
+    key: message.id,
+    is: { message },
+  }));
+  if (thread.writing) items.push({ key: thread.writing.turn, is: { writing: thread.writing } });
 
   function showEarlier() {
     // What is on the screen stays where it is when earlier messages come in above it.
@@ -49,10 +57,9 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
               {t("chat.earlier", { n: Math.min(PAGE, hidden) })}
             </Button>
           )}
-          {shown.map((message) => (
-            <MessageView key={message.id} message={message} fixes={fixes} />
+          {items.map((item) => (
+            <MessageView key={item.key} {...item.is} fixes={fixes} />
           ))}
-          {thread.writing && <WritingView writing={thread.writing} />}
         </div>
       </div>
       {!isAtBottom && (

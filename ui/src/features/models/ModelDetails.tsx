@@ -53,7 +53,7 @@ export function ModelDetails({
           {model.entry && <p className="mt-0.5 text-base text-ink-2">{model.entry.about}</p>}
           {model.plan && (
             <div className="mt-3 flex flex-wrap gap-1.5">
-              <FitPill plan={plan} />
+              <FitPill plan={plan} against={model.against} />
               {plan && <ContextPill tokens={plan.settings.context} />}
               {plan && <SpeedPill plan={plan} />}
             </div>

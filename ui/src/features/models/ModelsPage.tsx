@@ -147,6 +147,9 @@ function ModelCard({
         <span className="flex items-baseline gap-2">
           <span className="truncate text-base font-medium">{model.name}</span>
           <span className="num shrink-0 text-xs text-ink-3">{model.quant}</span>
+          {model.rank === 0 && (
+            <span className="shrink-0 text-xs text-sea-ink">{t("models.recommended")}</span>
+          )}
         </span>
         <span className="block truncate text-sm text-ink-2">{model.entry?.about ?? model.disk?.path}</span>
         {moving && (
@@ -158,7 +161,7 @@ function ModelCard({
         )}
       </span>
       <span className="num flex shrink-0 flex-col items-end gap-1">
-        <FitPill plan={model.plan} />
+        <FitPill plan={model.plan} against={model.against} />
         <span className="flex items-center gap-1.5 text-xs text-ink-3">
           {state === "ready" && <Mark size={12} level={1} />}
           {state && state !== "unloaded"

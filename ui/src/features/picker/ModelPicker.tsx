@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { Bar } from "@/components/Bar";
 import { Button } from "@/components/Button";
+import { Tip } from "@/components/Tip";
 import { say } from "@/components/Toasts";
 import { useAcquire } from "@/features/models/acquire";
 import { reasonText, unfitReason } from "@/i18n/reasons";
@@ -205,7 +206,7 @@ function Preview({ model }: { model: Choosable }) {
 function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) {
   const { t } = useTranslation();
   const format = useFormat();
-  const why = unfitReason(model.plan);
+  const why = unfitReason(model.plan) ?? (model.disk ? undefined : model.against);
   const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
   const loading = model.loaded?.status === "loading" ? model.loaded : undefined;
   return (
@@ -251,13 +252,21 @@ function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) 
                 })}
               </span>
             )}
-            <span className="w-24 text-right max-sm:w-auto">
-              {t("fit.context", { size: format.tokens(model.plan.settings.context) })}
-            </span>
+            <Tip
+              label={t("fit.contextAbout", {
+                n: model.plan.settings.context,
+                pages: pagesOf(model.plan.settings.context),
+              })}
+            >
+              <span className="w-10 text-right max-sm:w-auto">
+                {format.tokens(model.plan.settings.context)}
+                <span className="sr-only">, {t("gauge.contextSize")}</span>
+              </span>
+            </Tip>
           </>
         )}
         <span className="flex w-22 justify-start">
-          <FitPill plan={model.plan} />
+          <FitPill plan={model.plan} against={model.against} />
         </span>
         <span className="w-4 max-sm:hidden">
           {!model.disk && !moving && model.plan?.verdict !== "tooBig" && (

@@ -5,8 +5,9 @@ import { Tip } from "@/components/Tip";
 import { MiniHull } from "@/gauge/Hull";
 import { poolsOf, tightest } from "@/gauge/pools";
 import { useFormat } from "@/i18n/format";
+import { reasonText } from "@/i18n/reasons";
 import { cx } from "@/lib/cx";
-import type { Plan } from "@/wire/wire";
+import type { Plan, Reason } from "@/wire/wire";
 
 const TONES = {
   fits: { tone: "good", className: "bg-good-soft text-good-ink" },
@@ -44,9 +45,19 @@ function levelOf(plan: Plan): number {
   return pool.usedBytes / pool.budgetBytes;
 }
 
-export function FitPill({ plan }: { plan: Plan | undefined }) {
+/** Whether it fits, and when it fits but crawls, that as well: "fits" alone would promise too much. */
+export function FitPill({ plan, against }: { plan: Plan | undefined; against?: Reason | undefined }) {
   const { t } = useTranslation();
+  const format = useFormat();
   if (!plan) return <Pill tip={t("fit.unknown")}>{t("fit.unknown")}</Pill>;
+  if (plan.verdict !== "tooBig" && against?.code === "tooSlow") {
+    return (
+      <Pill tip={reasonText(t, format, against)} className={TONES.spills.className}>
+        <MiniHull share={levelOf(plan)} tone="warn" size={14} />
+        {t("fit.slow")}
+      </Pill>
+    );
+  }
   const { tone, className } = TONES[plan.verdict];
   return (
     <Pill tip={t(`fit.${plan.verdict}About`)} className={className}>

@@ -103,7 +103,7 @@ export function SettingsPage() {
           </Group>
 
           <Engines />
-          <Endpoint on={now.endpoint === true} onChange={(endpoint) => set({ endpoint })} />
+          <Endpoint on={now.endpoint !== false} onChange={(endpoint) => set({ endpoint })} />
           <Shortcuts />
 
           <Group id="about" title={t("settings.about")} flat>

@@ -4,31 +4,33 @@ import { Dialog } from "@/components/Dialog";
 import { ContextPill, FitPill, SpeedPill } from "@/features/picker/pills";
 import { useFormat } from "@/i18n/format";
 import { reasonText, unfitReason } from "@/i18n/reasons";
-import { shelves } from "@/state/models";
-import type { Library } from "@/wire/wire";
+import { byRank, shelves } from "@/state/models";
+import type { Library, Recommendation } from "@/wire/wire";
 
 import type { Wanted } from "./FirstStart";
 
 /** All models by fit. What cannot run is shown with its reason, not hidden. */
 export function ChooseDialog({
   library,
+  recommendation,
   onChoose,
   onClose,
 }: {
   library: Library;
+  recommendation: Recommendation;
   onChoose: (wanted: Wanted) => void;
   onClose: () => void;
 }) {
   const { t } = useTranslation();
   const format = useFormat();
-  const { disk, offered } = shelves(library, [], {});
-  const models = [...disk.filter((model) => model.disk?.state === "ready"), ...offered];
+  const { disk, offered } = shelves(library, [], {}, recommendation);
+  const models = [...disk.filter((model) => model.disk?.state === "ready"), ...offered].toSorted(byRank);
   return (
     <Dialog open wide onClose={onClose} title={t("start.chooseTitle")} about={t("start.chooseAbout")}>
       <ul className="-mx-2 flex flex-col gap-0.5">
         {models.map((model) => {
           const unfit = model.plan?.verdict === "tooBig";
-          const why = unfitReason(model.plan);
+          const why = unfitReason(model.plan) ?? model.against;
           return (
             <li key={model.id}>
               <button
@@ -53,7 +55,7 @@ export function ChooseDialog({
                 <span className="flex flex-wrap gap-1.5">
                   {!unfit && model.plan && <SpeedPill plan={model.plan} />}
                   {!unfit && model.plan && <ContextPill tokens={model.plan.settings.context} />}
-                  <FitPill plan={model.plan} />
+                  <FitPill plan={model.plan} against={model.against} />
                 </span>
               </button>
             </li>

@@ -87,6 +87,7 @@ export function Offer({
       {choosing && (
         <ChooseDialog
           library={library}
+          recommendation={recommendation}
           onClose={() => setChoosing(false)}
           onChoose={(model) => {
             setChoosing(false);
@@ -166,11 +167,9 @@ export function Offer({
         <p className="num text-md text-ink-2">
           {uses &&
             pool &&
-            t("start.uses", {
-              part: uses[0],
-              whole: uses[1],
-              where: pool.host ? t("gauge.memory") : pool.name,
-            })}{" "}
+            (pool.host
+              ? t("start.usesRam", { part: uses[0], whole: uses[1] })
+              : t("start.uses", { part: uses[0], whole: uses[1], where: pool.name }))}{" "}
           {words && t("start.words", { words: format.number(words.mid * WORDS_A_TOKEN, 0) })}{" "}
           {t("start.contextWords", { pages: pagesOf(pick.plan.settings.context) })}
         </p>

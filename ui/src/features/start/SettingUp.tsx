@@ -39,7 +39,9 @@ export function SettingUp({
   const router = useLive((live) => live.router);
   const start = useTell("setup/start");
   const stop = useTell("setup/stop");
-  const id = `${setup.model}:${setup.quant}`;
+  const pair = `${setup.model}:${setup.quant}`;
+  // A file that the catalog does not know goes by its own id.
+  const id = library?.models.some((one) => one.id === setup.model) ? setup.model : pair;
   const name = modelName(id, library, routerModels(router));
   const loaded = routerModels(router).find((one) => one.id === id);
   const value = overall(setup, loaded?.progress?.value);

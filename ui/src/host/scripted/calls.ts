@@ -222,7 +222,7 @@ export function callTable(world: World): CallTable {
       return settings;
     },
     "endpoint/read": () => ({
-      ...(world.settings.endpoint ? { url: "http://127.0.0.1:18760/v1" } : {}),
+      ...(world.settings.endpoint !== false ? { url: "http://127.0.0.1:18760/v1" } : {}),
       key: "pl-3f9c1b7e42a84d0c9a6e5d2f8b1c7a30",
     }),
   };
@@ -343,7 +343,7 @@ function runTransfer(
 }
 
 /** Reads the prompt, thinks a little, then writes word by word. */
-export function answer(world: World, id: string, turn: string, text: string): void {
+export function answer(world: World, id: string, turn: string, text: string, wordsAtOnce = 1): void {
   const words = text.split(/(?<=\s)/);
   const thoughts = text === CODE ? REASONING.split(/(?<=\s)/) : [];
   const total = 1480;
@@ -359,8 +359,8 @@ export function answer(world: World, id: string, turn: string, text: string): vo
       grow(world, id, turn, { reasoning: thought });
       return;
     }
-    const word = words.shift();
-    if (word !== undefined) grow(world, id, turn, { text: word });
+    const piece = words.splice(0, wordsAtOnce).join("");
+    if (piece !== "") grow(world, id, turn, { text: piece });
     else endTurn(world, id, turn, "complete");
   });
 }

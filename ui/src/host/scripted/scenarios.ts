@@ -84,6 +84,19 @@ const SCENARIOS: Record<string, (world: World) => void> = {
       answer(world, one.id, "m-live", CODE);
     }
   },
+  /** A code block of 2,000 lines, as fast as no model writes: for measuring frames. */
+  stress: (world) => {
+    settled(world);
+    const one = conversation("A long listing", now(), [userMessage("Write 2,000 lines of code.", now())]);
+    one.id = "c-live";
+    one.running = "m-live";
+    world.conversations = [one];
+    const lines = Array.from(
+      { length: 2000 },
+      (_, index) => `    total_${index} = sum(values[${index}:${index + 8}]) or "none"  # step ${index}`,
+    );
+    answer(world, one.id, "m-live", `Here it is.\n\n\`\`\`python\n${lines.join("\n")}\n\`\`\`\n\nDone.`, 24);
+  },
   failed: (world) => {
     world.firstStart = true;
     world.frozen = true;
