@@ -26,6 +26,7 @@ async fn a_model_is_loaded_proved_unloaded_and_stopped() {
 
     let loaded = desk.load(smol(), BUDGET).await.unwrap();
     let proof = loaded.proof.unwrap();
+    println!("{proof:#?}");
     assert_eq!(loaded.context.unwrap().0, 1024);
     assert!(proof.tokens > 1 && proof.first_token_ms > 0.0);
     assert!(proof.decode.unwrap().get() > 0.0);
