@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::fault::{ToFault, Told, told};
+use crate::fault::{ToFault, Told, fault, told};
 use crate::to_wire;
 
 /// One recorded machine, or those of a list in its order.
@@ -30,17 +30,24 @@ pub fn record_facts(config: &Config) -> Vec<u8> {
 pub fn judge_facts(bytes: &[u8]) -> Result<Judged, Fault> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| FactsError::NotJson(error).to_fault())?;
-    match value {
-        Value::Array(records) => records
+    if let Value::Array(records) = &value {
+        return records
             .iter()
             .map(judged)
             .collect::<Result<_, _>>()
-            .map(Judged::Many),
-        one => judged(&one).map(|machine| Judged::One(Box::new(machine))),
+            .map(Judged::Many);
     }
+    judged(&value).map(|machine| Judged::One(Box::new(machine)))
 }
 
+/// The form that [`record_facts`] writes.
+const SCHEMA: u64 = 1;
+
 fn judged(record: &Value) -> Result<Machine, Fault> {
+    // Any JSON object would pass for a record that says nothing, and a machine without devices would come out.
+    if record["schema"].as_u64() != Some(SCHEMA) {
+        return Err(fault(FaultCode::MachineFileBad, [("schema", SCHEMA.into())]));
+    }
     let facts = Facts::from_json(record.to_string().as_bytes()).map_err(|error| error.to_fault())?;
     Ok(to_wire::machine(&judge(&facts)))
 }
@@ -62,7 +69,7 @@ mod tests {
     use super::*;
 
     const CASE: &str = r#"{
-        "id": "one", "title": "said elsewhere", "os": "linux", "expect": { "class": "cpu" },
+        "schema": 1, "id": "one", "title": "said elsewhere", "os": "linux", "expect": { "class": "cpu" },
         "facts": { "/proc/meminfo": ["MemTotal: 16384000 kB", "MemAvailable: 8192000 kB"] }
     }"#;
 
@@ -80,7 +87,15 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_said() {
-        for bytes in [&b"no JSON"[..], b"3", b"[3]", b"\"text\"", br#"{"facts":3}"#] {
+        for bytes in [
+            &b"no JSON"[..],
+            b"3",
+            b"[3]",
+            b"\"text\"",
+            br#"{"schema":1,"facts":3}"#,
+            b"{}",
+            br#"{"schema":2}"#,
+        ] {
             let code = judge_facts(bytes).map_err(|fault| fault.code);
             assert_eq!(
                 code,

@@ -92,9 +92,16 @@ mod tests {
         };
         let full = serde_json::to_value(super::body(&request)).unwrap();
         assert_eq!(
-            (full["id_slot"].as_u64(), full["max_tokens"].as_u64(), full["temperature"].as_f64()),
+            (
+                full["id_slot"].as_u64(),
+                full["max_tokens"].as_u64(),
+                full["temperature"].as_f64()
+            ),
             (Some(0), Some(8), Some(0.0))
         );
-        assert_eq!((full["top_k"].as_u64(), full["min_p"].as_f64()), (Some(20), Some(0.05)));
+        assert_eq!(
+            (full["top_k"].as_u64(), full["min_p"].as_f64()),
+            (Some(20), Some(0.05))
+        );
     }
 }

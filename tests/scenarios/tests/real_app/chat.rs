@@ -155,7 +155,7 @@ async fn stopping_an_answer_frees_its_slot_and_keeps_what_came() {
     };
     assert_eq!((end, fault), (ChatEnd::Stopped, None));
     // The router's slots are looked at as seldom as they may be.
-    tokio::time::sleep(std::time::Duration::from_millis(1_000)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     assert_eq!(room.busy_slots(SMOLLM2).await, 0, "the engine has stopped too");
 
     let opened = room

@@ -33,7 +33,7 @@ impl Room {
         }
     }
 
-    /// With the engine in use and SmolLM2 in the library.
+    /// With the engine in use and `SmolLM2` in the library.
     pub(crate) async fn with_engine() -> Self {
         let room = Self::empty().await;
         room.add_engine().await;
