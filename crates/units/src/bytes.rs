@@ -89,7 +89,11 @@ impl fmt::Display for Bytes {
             value /= 1024.0;
             unit = next;
         }
-        if value < 9.95 { write!(f, "{value:.1} {unit}") } else { write!(f, "{value:.0} {unit}") }
+        if value < 9.95 {
+            write!(f, "{value:.1} {unit}")
+        } else {
+            write!(f, "{value:.0} {unit}")
+        }
     }
 }
 
@@ -101,13 +105,33 @@ mod tests {
 
     #[test]
     fn prints_like_a_person_would_say_it() {
-        let shown: Vec<String> = [0, 12, 1023, 1024, 1536, 10 << 20, (1 << 30) - 1, 5 << 30, u64::MAX]
-            .iter()
-            .map(|&n| Bytes(n).to_string())
-            .collect();
+        let shown: Vec<String> = [
+            0,
+            12,
+            1023,
+            1024,
+            1536,
+            10 << 20,
+            (1 << 30) - 1,
+            5 << 30,
+            u64::MAX,
+        ]
+        .iter()
+        .map(|&n| Bytes(n).to_string())
+        .collect();
         assert_eq!(
             shown,
-            ["0 B", "12 B", "1023 B", "1.0 KiB", "1.5 KiB", "10 MiB", "1.0 GiB", "5.0 GiB", "16384 PiB"]
+            [
+                "0 B",
+                "12 B",
+                "1023 B",
+                "1.0 KiB",
+                "1.5 KiB",
+                "10 MiB",
+                "1.0 GiB",
+                "5.0 GiB",
+                "16384 PiB"
+            ]
         );
     }
 
