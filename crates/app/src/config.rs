@@ -40,6 +40,13 @@ impl Config {
         })
     }
 
+    /// Another catalog than the packaged one: for tests, and for a distribution with models or mirrors of its own.
+    #[must_use]
+    pub fn with_catalog(mut self, catalog: &'static Catalog) -> Self {
+        self.catalog = catalog;
+        self
+    }
+
     /// Asks graphics drivers in a child of `program`, so that one that crashes takes only the child down. For
     /// programs whose `main` begins with [`crate::driver_child`].
     #[must_use]

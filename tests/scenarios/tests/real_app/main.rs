@@ -9,3 +9,4 @@
 mod chat;
 mod lifecycle;
 mod room;
+mod setup;

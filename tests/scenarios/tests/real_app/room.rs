@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_app::{App, Config, Hearing};
+use plimsoll_catalog::Catalog;
 use plimsoll_os::Environment;
 use plimsoll_testkit::real;
 use plimsoll_wire::{
@@ -28,9 +29,24 @@ impl Room {
     pub(crate) async fn empty() -> Self {
         let home = Arc::new(tempfile::tempdir().unwrap());
         Self {
-            app: start(home.path()).await,
+            app: start(home.path(), ("HF_HUB_OFFLINE", "1"), None).await,
             home,
         }
+    }
+
+    /// With a hub and a catalog of its own, and nothing on disk.
+    pub(crate) async fn with_hub(endpoint: &str, catalog: &'static Catalog) -> Self {
+        let home = Arc::new(tempfile::tempdir().unwrap());
+        Self {
+            app: start(home.path(), ("HF_ENDPOINT", endpoint), Some(catalog)).await,
+            home,
+        }
+    }
+
+    /// Ends the app and starts another on the same home.
+    pub(crate) async fn restart_with_hub(&mut self, endpoint: &str, catalog: &'static Catalog) {
+        self.app.end().await;
+        self.app = start(self.home.path(), ("HF_ENDPOINT", endpoint), Some(catalog)).await;
     }
 
     /// With the engine in use and `SmolLM2` in the library.
@@ -44,7 +60,7 @@ impl Room {
     /// Another process of ours would see the same: a second app on the same home.
     pub(crate) async fn beside(&self) -> Self {
         Self {
-            app: start(self.home.path()).await,
+            app: start(self.home.path(), ("HF_HUB_OFFLINE", "1"), None).await,
             home: Arc::clone(&self.home),
         }
     }
@@ -130,17 +146,21 @@ impl Room {
     }
 }
 
-async fn start(home: &Path) -> Arc<App> {
+async fn start(home: &Path, hub: (&str, &str), catalog: Option<&'static Catalog>) -> Arc<App> {
     let at = |name: &str| home.join(name).to_str().unwrap().to_owned();
     let path = std::env::split_paths("/usr/bin:/bin").next().unwrap();
     let environment = Environment::from_pairs([
         ("PLIMSOLL_HOME", at("home")),
         ("HF_HUB_CACHE", at("hub")),
-        ("HF_HUB_OFFLINE", "1".to_owned()),
+        (hub.0, hub.1.to_owned()),
         ("HOME", at("person")),
         ("PATH", path.to_str().unwrap().to_owned()),
     ]);
-    App::start(Config::from(&environment).unwrap()).await.unwrap()
+    let mut config = Config::from(&environment).unwrap();
+    if let Some(catalog) = catalog {
+        config = config.with_catalog(catalog);
+    }
+    App::start(config).await.unwrap()
 }
 
 /// An answer as a page would have seen it.
