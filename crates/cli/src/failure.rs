@@ -48,9 +48,21 @@ impl From<plimsoll_web::WebError> for Failure {
 
 /// A file that was named on the command line and is not what it should be.
 pub(crate) fn bad_file(path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
+    file(FaultCode::MachineFileBad, path, why)
+}
+
+pub(crate) fn unreadable(path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
+    file(FaultCode::ReadFailed, path, why)
+}
+
+pub(crate) fn unwritable(path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
+    file(FaultCode::WriteFailed, path, why)
+}
+
+fn file(code: FaultCode, path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
     let params = params! { path = path.display().to_string() };
     Fault {
-        code: FaultCode::MachineFileBad,
+        code,
         params,
         trace: causes(why),
         fixes: vec![Fix::Retry],
@@ -58,15 +70,12 @@ pub(crate) fn bad_file(path: &Path, why: &(dyn std::error::Error + 'static)) -> 
     .into()
 }
 
-pub(crate) fn unreadable(path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
-    let params = params! { path = path.display().to_string() };
-    Fault {
-        code: FaultCode::ReadFailed,
-        params,
-        trace: causes(why),
-        fixes: vec![Fix::Retry],
-    }
-    .into()
+/// A fault that does not know the file it is about.
+pub(crate) fn at(path: &Path, mut fault: Fault) -> Failure {
+    fault
+        .params
+        .insert("path".to_owned(), path.display().to_string().into());
+    fault.into()
 }
 
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {

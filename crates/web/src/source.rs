@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use plimsoll_app::App;
-use plimsoll_wire::{Event, Fault, LibraryState, ListModels};
+use plimsoll_wire::{Event, Fault, FaultCode, Fix, LibraryState, ListModels, Params, ReadSettings};
 use serde_json::Value;
 
 /// One door in and one stream out: what a page needs.
@@ -66,6 +66,9 @@ impl Routes for Behind {
     fn models(&self) -> BoxFuture<'static, Result<Vec<Model>, Fault>> {
         let app = Arc::clone(&self.0);
         Box::pin(async move {
+            if app.ask(ReadSettings {}).await?.endpoint == Some(false) {
+                return Err(switched_off());
+            }
             let library = app.ask(ListModels {}).await?;
             let ready = library
                 .models
@@ -94,5 +97,15 @@ impl Routes for Behind {
 
     fn listening(&self, url: Option<String>) {
         self.0.set_endpoint(url);
+    }
+}
+
+/// The same word that the app has for a request while the endpoint is switched off.
+fn switched_off() -> Fault {
+    Fault {
+        code: FaultCode::NotAllowed,
+        params: Params::new(),
+        trace: Vec::new(),
+        fixes: vec![Fix::Retry],
     }
 }

@@ -9,7 +9,7 @@ use plimsoll_app::{App, Config};
 use plimsoll_os::environment::Environment;
 use plimsoll_testkit::real;
 use plimsoll_web::Front;
-use plimsoll_wire::{AddEngine, ImportModel};
+use plimsoll_wire::{AddEngine, ImportModel, Settings, WriteSettings};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
@@ -166,6 +166,14 @@ async fn other_apps_talk_to_a_real_model() {
     let long: Value = long.json().await.unwrap();
     assert_eq!(long["error"]["type"], "exceed_context_size_error", "{long}");
 
+    refuses_what_is_not_here(&open).await;
+    frees_the_model_of_a_client_that_left(&open).await;
+    refuses_everything_when_switched_off(&open).await;
+    open.front.end().await;
+    open.app.end().await;
+}
+
+async fn refuses_what_is_not_here(open: &Open) {
     // A model that is not here is not looked for on disk.
     for name in [
         "gpt-4",
@@ -180,7 +188,9 @@ async fn other_apps_talk_to_a_real_model() {
             "{name}"
         );
     }
+}
 
+async fn frees_the_model_of_a_client_that_left(open: &Open) {
     // A client that leaves in the middle frees the model.
     let endless = open.say(
         "Tell a very long story.",
@@ -202,7 +212,23 @@ async fn other_apps_talk_to_a_real_model() {
     })
     .await
     .unwrap();
+}
 
-    open.front.end().await;
-    open.app.end().await;
+async fn refuses_everything_when_switched_off(open: &Open) {
+    // The person switches it off: nothing is told and nothing is answered any more.
+    let off = Settings {
+        endpoint: Some(false),
+        ..Settings::default()
+    };
+    open.app.ask(WriteSettings { settings: off }).await.unwrap();
+    assert_eq!(
+        open.get("/models").send().await.unwrap().status(),
+        StatusCode::FORBIDDEN
+    );
+    let refused = open
+        .post("/chat/completions", &open.say("Say hello.", &json!({})))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
 }

@@ -1,12 +1,40 @@
+use std::path::Path;
+
+use plimsoll_app::Judged;
+use plimsoll_os::files;
+use plimsoll_units::Bytes;
 use plimsoll_wire::ReadMachine;
 
 use super::Session;
 use crate::args::ProbeArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, at, unreadable, unwritable};
 use crate::show;
 
-pub(super) async fn probe(session: &Session, _args: ProbeArgs) -> Result<(), Failure> {
+/// A list of many recorded machines fits.
+const FACTS_BYTES_MAX: Bytes = Bytes::mib(32);
+
+pub(super) async fn probe(session: &Session, args: ProbeArgs) -> Result<(), Failure> {
+    if let Some(path) = args.facts {
+        return judge(session, &path);
+    }
+    if let Some(path) = args.record {
+        let facts = plimsoll_app::record_facts(session.app.config());
+        files::replace(&path, &facts).map_err(|error| unwritable(&path, &error))?;
+    }
     let machine = session.ask(ReadMachine { fresh: true }).await?;
     session.out.answer(&machine, show::machine);
+    Ok(())
+}
+
+fn judge(session: &Session, path: &Path) -> Result<(), Failure> {
+    let bytes = files::read_up_to(path, FACTS_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
+    let judged = plimsoll_app::judge_facts(&bytes).map_err(|fault| at(path, fault))?;
+    session.out.answer(&judged, |out, judged| match judged {
+        Judged::One(machine) => show::machine(out, machine),
+        Judged::Many(machines) => {
+            let shown = machines.iter().map(|machine| show::machine(out, machine));
+            shown.collect::<Vec<_>>().join("\n\n")
+        }
+    });
     Ok(())
 }

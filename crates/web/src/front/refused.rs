@@ -36,6 +36,8 @@ pub(crate) enum Refused {
     NoModelNamed,
     UnknownModel(String),
     TooMany,
+    /// The person has switched the endpoint off.
+    SwitchedOff,
     /// The model could not be made ready.
     NotReady(FaultCode),
     RouterGone,
@@ -48,6 +50,8 @@ impl Refused {
     pub(crate) fn from_fault(fault: &Fault, model: &str) -> Self {
         if fault.code == FaultCode::UnknownModel {
             Self::UnknownModel(model.to_owned())
+        } else if fault.code == FaultCode::NotAllowed {
+            Self::SwitchedOff
         } else {
             Self::NotReady(fault.code)
         }
@@ -55,7 +59,7 @@ impl Refused {
 
     fn status(&self) -> StatusCode {
         match self {
-            Self::ForeignHost | Self::ForeignOrigin => StatusCode::FORBIDDEN,
+            Self::ForeignHost | Self::ForeignOrigin | Self::SwitchedOff => StatusCode::FORBIDDEN,
             Self::WrongKey => StatusCode::UNAUTHORIZED,
             Self::NoSuchAddress | Self::UnknownModel(_) => StatusCode::NOT_FOUND,
             Self::NotJson | Self::NoModelNamed => StatusCode::BAD_REQUEST,
@@ -81,6 +85,7 @@ impl Refused {
             Self::NoModelNamed => "model_missing".into(),
             Self::UnknownModel(_) => "model_not_found".into(),
             Self::TooMany => "too_many_requests".into(),
+            Self::SwitchedOff => "endpoint_off".into(),
             Self::NotReady(code) => name_of(*code),
             Self::RouterGone => name_of(FaultCode::RouterGone),
         }
@@ -102,6 +107,7 @@ impl Refused {
                 format!("The model '{name}' does not exist here. GET /v1/models lists those that do.")
             }
             Self::TooMany => "Too many requests are under way.".into(),
+            Self::SwitchedOff => "The endpoint is switched off in Plimsoll's settings.".into(),
             Self::NotReady(code) => format!("The model could not be made ready ({}).", name_of(*code)),
             Self::RouterGone => "The engine ended before it answered.".into(),
         }
@@ -192,6 +198,12 @@ mod tests {
             "The model could not be made ready (outOfMemory)."
         );
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        fault.code = FaultCode::NotAllowed;
+        let off = Refused::from_fault(&fault, "m");
+        assert_eq!(
+            (off.status(), off.code().as_str()),
+            (StatusCode::FORBIDDEN, "endpoint_off")
+        );
         fault.code = FaultCode::UnknownModel;
         assert_eq!(
             Refused::from_fault(&fault, "m"),
