@@ -1,0 +1,316 @@
+//! ggml's graph allocator, on sizes only: which memory each tensor would get, and how far that reaches.
+//!
+//! Follows `ggml-alloc.c` step by step (best fit, reuse of an argument's memory, the order of frees), because the
+//! answer depends on fragmentation: a buffer jumps by one activation when a mask stops fitting into a gap.
+
+use super::graph::{Graph, Home, Id, Op};
+use super::{Backend, BackendTraits};
+
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    offset: u64,
+    size: u64,
+}
+
+/// One buffer of at most `limit` bytes.
+#[derive(Debug)]
+struct Chunk {
+    free: Vec<Block>,
+    reach: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Address {
+    chunk: u16,
+    offset: u64,
+}
+
+#[derive(Debug)]
+struct Pool {
+    alignment: u64,
+    chunk_bytes: u64,
+    chunks: Vec<Chunk>,
+}
+
+/// As in `ggml-alloc.c`: the last chunk takes whatever is left.
+const CHUNKS_MAX: usize = 16;
+
+impl Pool {
+    fn allocate(&mut self, size: u64) -> Address {
+        let size = size.next_multiple_of(self.alignment);
+        let (chunk_at, block_at) = self
+            .best_gap(size)
+            .or_else(|| self.best_end(size))
+            .unwrap_or_else(|| self.grow(size));
+        let chunk = &mut self.chunks[chunk_at];
+        let block = &mut chunk.free[block_at];
+        let offset = block.offset;
+        block.offset += size;
+        block.size -= size;
+        if block.size == 0 {
+            chunk.free.remove(block_at);
+        }
+        chunk.reach = chunk.reach.max(offset + size);
+        Address {
+            chunk: u16::try_from(chunk_at).unwrap_or(u16::MAX),
+            offset,
+        }
+    }
+
+    /// The smallest gap between allocations that is large enough; of equals the last.
+    fn best_gap(&self, size: u64) -> Option<(usize, usize)> {
+        let mut best = None;
+        for (chunk_at, chunk) in self.chunks.iter().enumerate() {
+            // ggml starts afresh in every chunk, so a later chunk wins over a better gap in an earlier one.
+            let mut best_size = u64::MAX;
+            let gaps = chunk.free.split_last().map_or(&[][..], |(_, gaps)| gaps);
+            for (block_at, block) in gaps.iter().enumerate() {
+                if block.size >= size && block.size <= best_size {
+                    best = Some((chunk_at, block_at));
+                    best_size = block.size;
+                }
+            }
+        }
+        best
+    }
+
+    /// The open end of the chunk that would have to grow least.
+    fn best_end(&self, size: u64) -> Option<(usize, usize)> {
+        let mut best = None;
+        let mut best_reuse = i128::MIN;
+        for (chunk_at, chunk) in self.chunks.iter().enumerate() {
+            let Some(block) = chunk.free.last() else { continue };
+            let reuse = i128::from(chunk.reach) - i128::from(block.offset) - i128::from(size);
+            let better_reuse = best_reuse < 0 && reuse > best_reuse;
+            let better_fit = reuse >= 0 && reuse < best_reuse;
+            if block.size >= size && (better_reuse || better_fit) {
+                best = Some((chunk_at, chunk.free.len() - 1));
+                best_reuse = reuse;
+            }
+        }
+        best
+    }
+
+    fn grow(&mut self, size: u64) -> (usize, usize) {
+        let last = self.chunks.len() + 1 >= CHUNKS_MAX;
+        let size = if last {
+            u64::MAX / 2
+        } else {
+            self.chunk_bytes.max(size)
+        };
+        if self.chunks.len() < CHUNKS_MAX {
+            self.chunks.push(Chunk {
+                free: vec![Block { offset: 0, size }],
+                reach: 0,
+            });
+        } else if let Some(chunk) = self.chunks.last_mut() {
+            // Only a header of absurd sizes comes here; it must not fail, and it will not fit anywhere.
+            let offset = chunk.reach;
+            chunk.free.push(Block {
+                offset,
+                size: u64::MAX - offset,
+            });
+        }
+        let chunk_at = self.chunks.len() - 1;
+        (chunk_at, self.chunks[chunk_at].free.len() - 1)
+    }
+
+    fn release(&mut self, at: Address, size: u64) {
+        let size = size.next_multiple_of(self.alignment);
+        let free = &mut self.chunks[usize::from(at.chunk)].free;
+        let next = free.partition_point(|block| block.offset < at.offset);
+        let joins_next = free
+            .get(next)
+            .is_some_and(|block| at.offset + size == block.offset);
+        let joins_previous = next > 0
+            && free
+                .get(next - 1)
+                .is_some_and(|block| block.offset + block.size == at.offset);
+        match (joins_previous, joins_next) {
+            (true, true) => {
+                let joined = free.remove(next).size;
+                free[next - 1].size += size + joined;
+            }
+            (true, false) => free[next - 1].size += size,
+            (false, true) => {
+                free[next].offset = at.offset;
+                free[next].size += size;
+            }
+            (false, false) => free.insert(
+                next,
+                Block {
+                    offset: at.offset,
+                    size,
+                },
+            ),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    children: u32,
+    views: u32,
+    allocated: bool,
+    pool: Backend,
+    at: Address,
+}
+
+struct Allocator<'a> {
+    graph: &'a Graph,
+    pools: Vec<Pool>,
+    states: Vec<State>,
+}
+
+/// Bytes that each backend's compute buffer needs for this graph.
+pub(crate) fn buffer_sizes(
+    graph: &Graph,
+    leafs: &[(Id, Backend)],
+    nodes: &[(Id, Backend)],
+    backends: &[BackendTraits],
+) -> Vec<u64> {
+    let pools = backends
+        .iter()
+        .map(|traits| Pool {
+            alignment: traits.alignment,
+            chunk_bytes: traits.buffer_max,
+            chunks: Vec::new(),
+        })
+        .collect();
+    let mut allocator = Allocator {
+        graph,
+        pools,
+        states: vec![State::default(); graph.len()],
+    };
+    allocator.run(leafs, nodes);
+    allocator
+        .pools
+        .iter()
+        .map(|pool| pool.chunks.iter().map(|chunk| chunk.reach).sum())
+        .collect()
+}
+
+impl Allocator<'_> {
+    fn run(&mut self, leafs: &[(Id, Backend)], nodes: &[(Id, Backend)]) {
+        for &(leaf, backend) in leafs {
+            self.allocate(leaf, backend);
+        }
+        for &(id, backend) in nodes {
+            let node = &self.graph[id];
+            if node.op != Op::Hold
+                && let Some(root) = node.view_of.some()
+            {
+                self.states[root.index()].views += 1;
+            }
+            if node.input {
+                self.allocate(id, backend);
+            }
+            for source in node.sources.into_iter().filter(|&source| source != Id::NONE) {
+                self.states[source.index()].children += 1;
+                if self.graph[source].input {
+                    self.allocate(source, backend);
+                }
+            }
+        }
+        for &(id, backend) in nodes {
+            let sources = self.graph[id].sources;
+            for source in sources.into_iter().filter(|&source| source != Id::NONE) {
+                self.allocate(source, backend);
+            }
+            self.allocate(id, backend);
+            for source in sources.into_iter().filter(|&source| source != Id::NONE) {
+                self.done_with(source);
+            }
+        }
+    }
+
+    fn allocate(&mut self, id: Id, backend: Backend) {
+        let tensor = &self.graph[id];
+        let outside = tensor.home != Home::Graph || self.root_is_outside(id);
+        if outside || self.states[id.index()].allocated || tensor.view_of != Id::NONE {
+            return;
+        }
+        self.states[id.index()].allocated = true;
+        if matches!(tensor.op, Op::InPlace | Op::Rope) && self.reuse_argument(id) {
+            return;
+        }
+        let at = self.pools[usize::from(backend)].allocate(tensor.bytes);
+        let state = &mut self.states[id.index()];
+        state.pool = backend;
+        state.at = at;
+    }
+
+    fn root_is_outside(&self, id: Id) -> bool {
+        self.graph[id]
+            .view_of
+            .some()
+            .is_some_and(|root| self.graph[root].home != Home::Graph)
+    }
+
+    /// Takes over the memory of the first argument that nobody else needs.
+    fn reuse_argument(&mut self, id: Id) -> bool {
+        for parent in self.graph[id]
+            .sources
+            .into_iter()
+            .filter(|&source| source != Id::NONE)
+        {
+            let parent_state = self.states[parent.index()];
+            let root = self.graph[parent].view_of.some();
+            let is_output = self.graph[parent].output || root.is_some_and(|root| self.graph[root].output);
+            // A view is "own" only through its root here: ggml never marks views as allocated.
+            if !parent_state.allocated || is_output || !self.graph.same_layout(id, parent) {
+                continue;
+            }
+            if parent_state.children != 1 || parent_state.views != 0 {
+                continue;
+            }
+            debug_assert!(root.is_none(), "a view never owns memory");
+            let (node_bytes, parent_bytes) = (self.graph[id].bytes, self.graph[parent].bytes);
+            self.states[parent.index()].allocated = false;
+            let state = &mut self.states[id.index()];
+            state.pool = parent_state.pool;
+            state.at = parent_state.at;
+            let pool = &mut self.pools[usize::from(parent_state.pool)];
+            let (node_bytes, parent_bytes) = (
+                node_bytes.next_multiple_of(pool.alignment),
+                parent_bytes.next_multiple_of(pool.alignment),
+            );
+            if parent_bytes > node_bytes {
+                let rest = Address {
+                    offset: parent_state.at.offset + node_bytes,
+                    ..parent_state.at
+                };
+                pool.release(rest, parent_bytes - node_bytes);
+            }
+            return true;
+        }
+        false
+    }
+
+    fn done_with(&mut self, parent: Id) {
+        let state = &mut self.states[parent.index()];
+        state.children -= 1;
+        if state.children > 0 || state.views > 0 {
+            return;
+        }
+        if let Some(root) = self.graph[parent].view_of.some() {
+            let root_state = &mut self.states[root.index()];
+            root_state.views = root_state.views.saturating_sub(1);
+            if root_state.views == 0 && root_state.children == 0 && root_state.allocated {
+                self.free(root);
+            }
+        } else if state.allocated {
+            self.free(parent);
+        }
+    }
+
+    fn free(&mut self, id: Id) {
+        if self.graph[id].output {
+            return;
+        }
+        let state = &mut self.states[id.index()];
+        state.allocated = false;
+        let (pool, at) = (state.pool, state.at);
+        self.pools[usize::from(pool)].release(at, self.graph[id].bytes);
+    }
+}

@@ -1,0 +1,172 @@
+use std::fmt;
+use std::str::FromStr;
+
+use plimsoll_gguf::TensorType;
+use plimsoll_units::Bytes;
+
+use super::{Load, Placement};
+use crate::Shape;
+use crate::shape::Layer;
+
+/// How keys and values are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CacheType {
+    F16,
+    Q8_0,
+    Q4_0,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no cache type; f16, q8_0 and q4_0 are")]
+pub struct UnknownCacheType(String);
+
+impl CacheType {
+    pub const ALL: [Self; 3] = [Self::F16, Self::Q8_0, Self::Q4_0];
+
+    const fn tensor(self) -> TensorType {
+        match self {
+            Self::F16 => TensorType::F16,
+            Self::Q8_0 => TensorType::Q8_0,
+            Self::Q4_0 => TensorType::Q4_0,
+        }
+    }
+
+    /// The word of llama-server's `-ctk` and `-ctv`.
+    #[must_use]
+    pub const fn argument(self) -> &'static str {
+        match self {
+            Self::F16 => "f16",
+            Self::Q8_0 => "q8_0",
+            Self::Q4_0 => "q4_0",
+        }
+    }
+
+    /// Bytes of one token's keys or values in a row of `values`.
+    pub(crate) const fn row_bytes(self, values: u64) -> u64 {
+        self.tensor().row_bytes(values)
+    }
+}
+
+impl fmt::Display for CacheType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.argument())
+    }
+}
+
+impl FromStr for CacheType {
+    type Err = UnknownCacheType;
+    fn from_str(text: &str) -> Result<Self, UnknownCacheType> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.argument() == text)
+            .ok_or_else(|| UnknownCacheType(text.chars().take(40).collect()))
+    }
+}
+
+/// llama.cpp rounds every cache up to this.
+const CELL_STEP: u64 = 256;
+
+/// Cells of one stream.
+pub(super) fn cells(load: &Load) -> u64 {
+    let context = u64::from(load.context.max(1)).next_multiple_of(CELL_STEP);
+    if load.unified {
+        context
+    } else {
+        (context / u64::from(load.slots.max(1)))
+            .max(1)
+            .next_multiple_of(CELL_STEP)
+    }
+}
+
+/// Cells of one stream for layers that look back only so far. The server's slots share them when unified.
+pub(super) fn window_cells(shape: &Shape, load: &Load) -> u64 {
+    let slots = if load.unified {
+        u64::from(load.slots.max(1))
+    } else {
+        1
+    };
+    let ubatch = load.ubatch.max(1).min(load.batch.max(1)).min(load.context.max(1));
+    let wanted = u64::from(shape.window) * slots + u64::from(ubatch);
+    wanted.min(cells(load)).next_multiple_of(CELL_STEP)
+}
+
+/// Context memory per pool, the host last.
+pub(super) fn place(shape: &Shape, load: &Load, placement: &Placement, devices: usize) -> Vec<Bytes> {
+    let mut pools = vec![Bytes::ZERO; devices + 1];
+    for (bytes, &at) in of_layers(shape, load).into_iter().zip(&placement.layers) {
+        if let Some(pool) = pools.get_mut(usize::from(at)) {
+            *pool = pool.plus(bytes);
+        }
+    }
+    pools
+}
+
+/// Cache of each layer, for dividing layers over devices.
+pub(crate) fn of_layers(shape: &Shape, load: &Load) -> Vec<Bytes> {
+    let streams = if load.unified {
+        1
+    } else {
+        u64::from(load.slots.max(1))
+    };
+    let (all, window) = (cells(load), window_cells(shape, load));
+    let cells = |layer: &Layer| if layer.windowed { window } else { all };
+    shape
+        .layers
+        .iter()
+        .map(|layer| token_bytes(layer, load).times(cells(layer) * streams))
+        .collect()
+}
+
+/// One saved state of the windowed layers: what a checkpoint of llama-server takes per slot.
+pub(crate) fn checkpoint_bytes(shape: &Shape, load: &Load) -> Bytes {
+    let rows = u64::from(shape.window).min(window_cells(shape, load));
+    let windowed = shape.layers.iter().filter(|layer| layer.windowed);
+    windowed.map(|layer| token_bytes(layer, load).times(rows)).sum()
+}
+
+/// Keys and values of one token in one layer.
+fn token_bytes(layer: &Layer, load: &Load) -> Bytes {
+    let heads = u64::from(layer.kv_heads);
+    let keys = load.key_type.row_bytes(heads * u64::from(layer.key_width));
+    let values = load.value_type.row_bytes(heads * u64::from(layer.value_width));
+    Bytes(keys + values)
+}
+
+/// Cache that attention reads for one more token after so many.
+pub(crate) fn bytes_read(shape: &Shape, load: &Load, tokens: u32) -> Bytes {
+    let all = u64::from(tokens);
+    let seen = |layer: &Layer| {
+        if layer.windowed {
+            all.min(u64::from(shape.window))
+        } else {
+            all
+        }
+    };
+    shape
+        .layers
+        .iter()
+        .map(|layer| token_bytes(layer, load).times(seen(layer)))
+        .sum()
+}
+
+/// Width of the rotation that llama.cpp applies to keys before it quantises them; 0 for none.
+pub(super) fn key_rotation(kind: CacheType, width: Option<u64>) -> u64 {
+    match width {
+        Some(width) if kind != CacheType::F16 && width > 0 && width.is_multiple_of(64) => {
+            let mut rotation = 64;
+            while width.is_multiple_of(2 * rotation) {
+                rotation *= 2;
+            }
+            rotation
+        }
+        _ => 0,
+    }
+}
+
+/// The same for values, where the smallest rotation is used.
+pub(super) fn value_rotation(kind: CacheType, width: Option<u64>) -> u64 {
+    match width {
+        Some(width) if kind != CacheType::F16 && width > 0 && width.is_multiple_of(64) => 64,
+        _ => 0,
+    }
+}

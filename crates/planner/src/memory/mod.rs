@@ -1,0 +1,190 @@
+//! llama.cpp's three kinds of memory, per device and host, for given settings.
+
+mod backend;
+mod cache;
+mod network;
+mod placement;
+mod repack;
+mod weights;
+
+use plimsoll_units::Bytes;
+
+pub use backend::{MemoryBackend, Release};
+pub use cache::{CacheType, UnknownCacheType};
+pub(crate) use cache::{bytes_read, checkpoint_bytes, of_layers as cache_of_layers};
+pub(crate) use placement::Placement;
+pub use repack::HostCpu;
+pub(crate) use weights::of_layers as weights_of_layers;
+
+use crate::Shape;
+use crate::compute::{self, Batch, Where};
+
+/// The settings that decide how much memory is taken. Flash attention is always on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// All slots together.
+    pub context: u32,
+    pub slots: u32,
+    /// Slots share one cache; else each has its own part.
+    pub unified: bool,
+    pub key_type: CacheType,
+    pub value_type: CacheType,
+    pub batch: u32,
+    pub ubatch: u32,
+    pub outputs: Outputs,
+    /// Layers on devices, the output counted as one more.
+    pub gpu_layers: u32,
+    /// Shares of the devices; empty for "by free memory".
+    pub tensor_split: Vec<f64>,
+    /// The experts of the first layers stay on the host.
+    pub host_experts: u32,
+}
+
+/// How many rows of logits are computed at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outputs {
+    /// llama-server: one a slot.
+    Server,
+    /// llama-bench and llama-fit-params: every row of the batch, counted as the latter counts.
+    Bench,
+}
+
+/// The three kinds in one place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kinds {
+    pub weights: Bytes,
+    pub context: Bytes,
+    pub compute: Bytes,
+}
+
+impl Kinds {
+    #[must_use]
+    pub fn total(self) -> Bytes {
+        self.weights.plus(self.context).plus(self.compute)
+    }
+}
+
+/// What llama.cpp would print for these settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breakdown {
+    pub devices: Vec<Kinds>,
+    pub host: Kinds,
+    /// Weights that the CPU backend keeps in a form of its own, outside `host` (`CPU_REPACK`, `AMX`).
+    pub repacked: Bytes,
+}
+
+/// A device as llama.cpp sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    pub backend: MemoryBackend,
+    pub free: Bytes,
+}
+
+/// A model laid out over pools: weights and context at once, the compute buffers when asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout<'a> {
+    shape: &'a Shape,
+    load: &'a Load,
+    pools: &'a [Pool],
+    release: Release,
+    pub(crate) placement: Placement,
+    /// With compute still at zero.
+    pub(crate) fixed: Breakdown,
+}
+
+impl<'a> Layout<'a> {
+    pub(crate) fn of(
+        shape: &'a Shape,
+        load: &'a Load,
+        pools: &'a [Pool],
+        cpu: HostCpu,
+        release: Release,
+    ) -> Self {
+        let placement = Placement::of(shape, load, pools);
+        let weights = weights::place(shape, &placement, pools, cpu);
+        let cached = cache::place(shape, load, &placement, pools.len());
+        let kinds = |at: usize| Kinds {
+            weights: weights.pools.get(at).copied().unwrap_or_default(),
+            context: cached.get(at).copied().unwrap_or_default(),
+            compute: Bytes::ZERO,
+        };
+        let fixed = Breakdown {
+            devices: (0..pools.len()).map(kinds).collect(),
+            host: kinds(pools.len()),
+            repacked: weights.repacked,
+        };
+        Self {
+            shape,
+            load,
+            pools,
+            release,
+            placement,
+            fixed,
+        }
+    }
+
+    pub(crate) fn complete(&self) -> Breakdown {
+        let batch = batch(self.shape, self.load, self.release);
+        let mut network = network::of(self.shape);
+        let mut traits: Vec<_> = self.pools.iter().map(|pool| pool.backend.traits()).collect();
+        traits.push(backend::HOST);
+        let placement = &self.placement;
+        let mut place = Where {
+            layers: (0u32..)
+                .zip(&placement.layers)
+                .map(|(n, &layer)| placement.seat(n, layer))
+                .collect(),
+            output: placement.output,
+            host: placement.host,
+            // The dry run of llama-fit-params forgets these ties (it resets the scheduler first), a load keeps them.
+            pins_norms: self.load.outputs == Outputs::Server && (placement.full || batch.tokens < 32),
+            pipelined: placement.pipelined,
+        };
+        network::shorten(&mut network, &mut place);
+        let compute = compute::buffers(&network, &batch, &place, &traits);
+        let mut whole = self.fixed.clone();
+        let pools = whole.devices.iter_mut().chain([&mut whole.host]);
+        for (kinds, bytes) in pools.zip(compute) {
+            kinds.compute = Bytes(bytes);
+        }
+        whole
+    }
+}
+
+/// Works out all three kinds.
+#[must_use]
+pub fn breakdown(shape: &Shape, load: &Load, pools: &[Pool], cpu: HostCpu, release: Release) -> Breakdown {
+    Layout::of(shape, load, pools, cpu, release).complete()
+}
+
+fn batch(shape: &Shape, load: &Load, release: Release) -> Batch {
+    let slots = u64::from(load.slots.max(1));
+    let cells = cache::cells(load);
+    let context = if load.unified { cells } else { cells * slots };
+    // Before llama.cpp rounds the context up.
+    let batch = u64::from(load.batch.max(1)).min(u64::from(load.context.max(1)));
+    let ubatch = u64::from(load.ubatch.max(1)).min(batch);
+    let outputs = match load.outputs {
+        Outputs::Bench => batch,
+        Outputs::Server => slots.min(batch),
+    };
+    let tokens = ubatch.min(context);
+    let widths = |width: fn(&crate::shape::Layer) -> u32| -> Option<u64> {
+        let mut all = shape.layers.iter().filter(|layer| layer.kv_heads > 0).map(width);
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(u64::from(first))
+    };
+    let key_rotation = cache::key_rotation(load.key_type, widths(|layer| layer.key_width));
+    let value_rotation = cache::value_rotation(load.value_type, widths(|layer| layer.value_width));
+    Batch {
+        tokens: tokens.next_multiple_of(slots),
+        outputs: outputs.min(tokens),
+        cells,
+        window_cells: cache::window_cells(shape, load),
+        streams: if load.unified { 1 } else { slots },
+        key_rotation,
+        value_rotation,
+        windowed: shape.window > 0,
+        mixed_input: release.mixed_input(),
+    }
+}

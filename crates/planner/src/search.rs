@@ -1,0 +1,527 @@
+//! Finds the settings for a model on a machine.
+
+use plimsoll_units::Bytes;
+
+use crate::attempt::{Attempt, Bench, Device};
+use crate::memory::{CacheType, Load, Outputs};
+use crate::overhead::{Overhead, Part};
+use crate::plan::{Memory, Plan, PlannedModel, Verdict};
+use crate::settings::{DeviceUse, Settings};
+use crate::{PlanError, Shape, Situation, Why, Wishes};
+
+/// Contexts that are tried, largest first: more than the first is for those who ask.
+const CONTEXTS: [u32; 9] = [32_768, 24_576, 16_384, 12_288, 8_192, 6_144, 4_096, 2_048, 1_024];
+/// A context at least this long is worth more than a cache in full precision; then the next; then whatever fits.
+const COMFORTABLE: [u32; 3] = [16_384, 8_192, 0];
+/// A prompt whose first word is told when nobody says how long it is: instructions, tools and a question.
+const PROMPT_TOKENS: u32 = 2_048;
+/// A prompt is read in pieces of at most this long, so that stopping is felt at once.
+const PIECE_MS: f64 = 400.0;
+const CACHE_MOST: Bytes = Bytes::gib(1);
+const CACHE_STEP: u64 = 64 << 20;
+const CHECKPOINTS_MOST: u64 = 4;
+
+/// Makes a plan. Pure: the same questions give the same plan.
+pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan, PlanError> {
+    wishes.check()?;
+    let bench = Bench::new(shape, situation, wishes.projector.unwrap_or_default());
+    let search = Search {
+        shape,
+        bench: &bench,
+        situation,
+        wishes,
+    };
+    let (attempt, verdict) = search.best();
+    Ok(search.finish(attempt, verdict))
+}
+
+struct Search<'a> {
+    shape: &'a Shape,
+    bench: &'a Bench<'a>,
+    situation: &'a Situation<'a>,
+    wishes: &'a Wishes,
+}
+
+impl<'a> Search<'a> {
+    /// Longer than this a slot cannot use.
+    fn context_most(&self) -> u32 {
+        self.shape.context_trained.saturating_mul(self.slots())
+    }
+
+    fn slots(&self) -> u32 {
+        self.wishes.slots.unwrap_or(1)
+    }
+
+    fn contexts(&self) -> Vec<u32> {
+        let most = self.context_most();
+        if let Some(asked) = self.wishes.context {
+            return vec![asked.min(most)];
+        }
+        let mut list: Vec<u32> = CONTEXTS.into_iter().filter(|&context| context <= most).collect();
+        if most < CONTEXTS[0] && !list.contains(&most) {
+            list.insert(0, most);
+        }
+        list
+    }
+
+    fn cache_types(&self) -> Vec<CacheType> {
+        self.wishes
+            .kv
+            .map_or_else(|| vec![CacheType::F16, CacheType::Q8_0], |kind| vec![kind])
+    }
+
+    fn load(&self, context: u32, kind: CacheType) -> Load {
+        Load {
+            context,
+            slots: self.slots(),
+            unified: true,
+            key_type: kind,
+            value_type: kind,
+            batch: 0,
+            ubatch: 0,
+            outputs: self.wishes.outputs.unwrap_or(Outputs::Server),
+            gpu_layers: 0,
+            tensor_split: Vec::new(),
+            host_experts: 0,
+        }
+    }
+
+    /// Settings from the most to the least comfortable.
+    fn loads(&self) -> Vec<Load> {
+        let contexts = self.contexts();
+        let mut out = Vec::new();
+        let mut above = u32::MAX;
+        for least in COMFORTABLE {
+            let least = least.min(self.context_most());
+            for kind in self.cache_types() {
+                let fitting = contexts
+                    .iter()
+                    .filter(|&&context| context >= least && context < above);
+                out.extend(fitting.map(|&context| self.load(context, kind)));
+            }
+            above = above.min(least);
+        }
+        if out.is_empty() {
+            // Only when a wish names the context: it is in no tier but must be tried.
+            let kinds = self.cache_types();
+            out.extend(
+                contexts
+                    .iter()
+                    .flat_map(|&context| kinds.iter().map(move |&kind| (context, kind)))
+                    .map(|(context, kind)| self.load(context, kind)),
+            );
+        }
+        out
+    }
+
+    fn layers(&self) -> u32 {
+        u32::try_from(self.shape.layers.len()).unwrap_or(u32::MAX)
+    }
+
+    fn best(&self) -> (Attempt, Verdict) {
+        let loads = self.loads();
+        if self.bench.devices().is_empty() {
+            // A device too small for anything is a device all the same.
+            let verdict = if self.bench.ground.devices.is_empty() {
+                Verdict::Fits
+            } else {
+                Verdict::Spills
+            };
+            return self.on_host_only(&loads, verdict);
+        }
+        if self.wishes.gpu_layers.is_some() {
+            return self.as_told(&loads);
+        }
+        if self.wishes.host_experts.is_none_or(|count| count == 0)
+            && let Some(attempt) = loads.iter().find_map(|load| self.all_on_devices(load))
+        {
+            return (attempt, Verdict::Fits);
+        }
+        if self.shape.has_experts()
+            && let Some(attempt) = loads.iter().find_map(|load| self.experts_on_host(load))
+        {
+            return (attempt, Verdict::Spills);
+        }
+        if let Some(attempt) = loads.iter().find_map(|load| self.some_on_devices(load)) {
+            return (attempt, Verdict::Spills);
+        }
+        let (attempt, verdict) = self.on_host_only(&loads, Verdict::Spills);
+        if verdict != Verdict::TooBig {
+            return (attempt, verdict);
+        }
+        (self.least_bad(&loads, attempt), Verdict::TooBig)
+    }
+
+    /// Everything in the RAM.
+    fn on_host_only(&self, loads: &[Load], verdict: Verdict) -> (Attempt, Verdict) {
+        for load in loads {
+            let Some(attempt) = self.quick(load.clone(), &[]) else {
+                continue;
+            };
+            // A long context may take no more than half of what the weights leave.
+            let host = &attempt.host;
+            let spare = Bytes(host.budget.less(host.total().less(host.kinds.context)).0 / 2);
+            let modest = load.context <= COMFORTABLE[1]
+                || self.wishes.context.is_some()
+                || host.kinds.context <= spare;
+            if attempt.fits() && modest {
+                return (attempt, verdict);
+            }
+        }
+        let last = loads
+            .last()
+            .cloned()
+            .unwrap_or_else(|| self.load(CONTEXTS[8], CacheType::Q8_0));
+        let attempt = self.attempt(last, &[]);
+        let verdict = if attempt.fits() { verdict } else { Verdict::TooBig };
+        (attempt, verdict)
+    }
+
+    /// The person says how many layers; llama.cpp's own rule says where.
+    fn as_told(&self, loads: &[Load]) -> (Attempt, Verdict) {
+        let all = self.layers().saturating_add(1);
+        let layers = self.wishes.gpu_layers.unwrap_or(all).min(all);
+        let devices: Vec<Device> = if layers == 0 {
+            Vec::new()
+        } else {
+            self.bench.devices().to_vec()
+        };
+        let told = |load: &Load| Load {
+            gpu_layers: layers,
+            tensor_split: self.wishes.tensor_split.clone().unwrap_or_default(),
+            host_experts: self.wishes.host_experts.unwrap_or(0),
+            ..load.clone()
+        };
+        let spills = layers < all || (self.shape.has_experts() && self.wishes.host_experts.unwrap_or(0) > 0);
+        let verdict = if spills { Verdict::Spills } else { Verdict::Fits };
+        let fitting = loads.iter().find_map(|load| {
+            let attempt = self.quick(told(load), &devices);
+            attempt.filter(Attempt::fits)
+        });
+        if let Some(attempt) = fitting {
+            return (attempt, verdict);
+        }
+        let last = loads
+            .last()
+            .cloned()
+            .unwrap_or_else(|| self.load(CONTEXTS[8], CacheType::Q8_0));
+        (self.attempt(told(&last), &devices), Verdict::TooBig)
+    }
+
+    fn all_on_devices(&self, load: &Load) -> Option<Attempt> {
+        let load = Load {
+            gpu_layers: self.layers().saturating_add(1),
+            ..load.clone()
+        };
+        let devices = self.bench.devices();
+        if self.wishes.tensor_split.is_none() {
+            let single = devices.iter().find_map(|device| {
+                let fitting = self.quick(load.clone(), std::slice::from_ref(device));
+                fitting.filter(Attempt::fits)
+            });
+            if single.is_some() {
+                return single;
+            }
+        }
+        if devices.len() < 2 && self.wishes.tensor_split.is_none() {
+            None
+        } else {
+            self.split(&load)
+        }
+    }
+
+    /// Over all devices: first in proportion to their room, then filled one after the other.
+    fn split(&self, load: &Load) -> Option<Attempt> {
+        if let Some(told) = &self.wishes.tensor_split {
+            let load = Load {
+                tensor_split: told.clone(),
+                ..load.clone()
+            };
+            return self.quick(load, self.bench.devices()).filter(Attempt::fits);
+        }
+        let load = self.with_batch(load.clone(), self.bench.devices());
+        self.bench.splits(&load).into_iter().find_map(|shares| {
+            let load = Load {
+                tensor_split: shares,
+                ..load.clone()
+            };
+            self.quick(load, self.bench.devices()).filter(Attempt::fits)
+        })
+    }
+
+    /// As few layers' experts in the RAM as must be.
+    fn experts_on_host(&self, load: &Load) -> Option<Attempt> {
+        let with = |count: u32| {
+            let load = Load {
+                gpu_layers: self.layers().saturating_add(1),
+                host_experts: count,
+                ..load.clone()
+            };
+            self.over_devices(&load)
+        };
+        if let Some(count) = self.wishes.host_experts.filter(|&count| count > 0) {
+            return with(count);
+        }
+        let most = with(self.layers())?;
+        Some(self.smallest(1, self.layers(), most, with))
+    }
+
+    /// As many layers on devices as fit.
+    fn some_on_devices(&self, load: &Load) -> Option<Attempt> {
+        let all = self.layers();
+        // Counted from the other end, so that the smallest number is the best.
+        let with = |left: u32| {
+            let load = Load {
+                gpu_layers: all.saturating_sub(left),
+                host_experts: self.wishes.host_experts.unwrap_or(0),
+                ..load.clone()
+            };
+            self.over_devices(&load)
+        };
+        let worst = all.checked_sub(1)?;
+        let fallback = with(worst)?;
+        Some(self.smallest(0, worst, fallback, with))
+    }
+
+    /// The smallest number in a range that `with` accepts; the largest one is known to be accepted.
+    fn smallest(
+        &self,
+        mut low: u32,
+        mut high: u32,
+        known: Attempt,
+        with: impl Fn(u32) -> Option<Attempt>,
+    ) -> Attempt {
+        let mut best = known;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match with(middle) {
+                Some(attempt) => {
+                    best = attempt;
+                    high = middle;
+                }
+                None => low = middle + 1,
+            }
+        }
+        best
+    }
+
+    fn over_devices(&self, load: &Load) -> Option<Attempt> {
+        let devices = self.bench.devices();
+        if devices.len() > 1 {
+            return self.split(load);
+        }
+        self.quick(load.clone(), devices).filter(Attempt::fits)
+    }
+
+    /// When nothing fits: what misses least, with the least demanding settings.
+    fn least_bad(&self, loads: &[Load], host: Attempt) -> Attempt {
+        let Some(load) = loads.last() else { return host };
+        let load = Load {
+            gpu_layers: self.layers().saturating_add(1),
+            ..load.clone()
+        };
+        let load = self.with_batch(load, self.bench.devices());
+        let shares = self.bench.splits(&load).into_iter().next().unwrap_or_default();
+        let devices = self.attempt(
+            Load {
+                tensor_split: shares,
+                ..load
+            },
+            self.bench.devices(),
+        );
+        if devices.missing() < host.missing() {
+            devices
+        } else {
+            host
+        }
+    }
+
+    fn attempt(&self, load: Load, devices: &[Device]) -> Attempt {
+        self.bench.attempt(self.with_batch(load, devices), devices)
+    }
+
+    /// The same, but without the dear part when weights and context alone are too much.
+    fn quick(&self, load: Load, devices: &[Device]) -> Option<Attempt> {
+        self.bench.quick(self.with_batch(load, devices), devices)
+    }
+
+    /// Pieces of the prompt that take well under a second.
+    fn with_batch(&self, mut load: Load, devices: &[Device]) -> Load {
+        let (batch, ubatch) = (self.wishes.batch, self.wishes.ubatch);
+        let chosen = match (batch, ubatch) {
+            (Some(batch), _) => batch,
+            (None, Some(ubatch)) => ubatch.max(self.piece(&load, devices)),
+            (None, None) => self.piece(&load, devices),
+        };
+        load.batch = chosen;
+        load.ubatch = ubatch.unwrap_or(512).min(chosen);
+        load
+    }
+
+    fn piece(&self, load: &Load, devices: &[Device]) -> u32 {
+        if self.bench.host_is_fetched(load, devices) {
+            // Fetching costs the same for few tokens as for many.
+            return crate::speed::FETCHED_FOR;
+        }
+        let known = self.bench.speed(load, devices, PROMPT_TOKENS).ok();
+        let Some(speed) = known else {
+            return if devices.is_empty() { 128 } else { 512 };
+        };
+        let mut piece = 2_048;
+        while piece > 32 && f64::from(piece) / speed.prefill.mid > PIECE_MS / 1e3 {
+            piece /= 2;
+        }
+        piece
+    }
+
+    fn finish(&self, mut attempt: Attempt, verdict: Verdict) -> Plan {
+        let (cache_ram, checkpoints) = self.add_what_fills(&mut attempt, verdict);
+        let mut why = self.reasons(&attempt, verdict);
+        let prompt = self.wishes.prompt_tokens.unwrap_or(PROMPT_TOKENS);
+        let speed = match self.bench.speed(&attempt.load, &attempt.used, prompt) {
+            Ok(speed) => Some(speed),
+            Err(part) => {
+                why.push(Why::BandwidthUnknown { part });
+                None
+            }
+        };
+        if let Some(speed) = &speed {
+            let runs = u32::try_from(self.situation.anchors.len()).unwrap_or(u32::MAX);
+            if speed.basis == crate::Basis::Measured {
+                why.push(Why::SpeedMeasured { runs });
+            }
+            if self.wishes.batch.is_none() {
+                let batch = attempt.load.batch;
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a positive number of milliseconds"
+                )]
+                let ms = (1e3 * f64::from(batch) / speed.prefill.mid).clamp(1.0, 1e6) as u32;
+                why.push(Why::BatchChosen { batch, ms });
+            }
+        }
+        let devices = match attempt.used.as_slice() {
+            [] => DeviceUse::None,
+            [one] if self.bench.devices().len() > 1 => DeviceUse::One(one.number),
+            _ => DeviceUse::All,
+        };
+        let mut settings = Settings::of(&attempt.load, devices, attempt.load_mode());
+        settings.cache_ram = cache_ram;
+        settings.checkpoints = checkpoints;
+        let memory = Memory::of(attempt.devices, attempt.host, !self.shape.is_known());
+        Plan {
+            model: PlannedModel::of(self.shape),
+            settings,
+            verdict,
+            why,
+            memory,
+            speed,
+        }
+    }
+
+    /// The host memory that fills with use gets a share of what is left, never what the model itself needs.
+    fn add_what_fills(&self, attempt: &mut Attempt, verdict: Verdict) -> (Bytes, Option<u32>) {
+        let left = || {
+            if verdict == Verdict::TooBig {
+                Bytes::ZERO
+            } else {
+                attempt.host.budget.less(attempt.host.total())
+            }
+        };
+        let quarter = Bytes(left().0 / 4);
+        let context: Bytes = attempt.context();
+        let cache = self.wishes.cache_ram.unwrap_or_else(|| {
+            let wanted = context.times(2).round_up(CACHE_STEP).min(CACHE_MOST).min(quarter);
+            Bytes(wanted.0 / CACHE_STEP * CACHE_STEP)
+        });
+        let one = crate::memory::checkpoint_bytes(self.shape, &attempt.load).times(u64::from(self.slots()));
+        let checkpoints = (one > Bytes::ZERO).then(|| (quarter.0 / one.0).min(CHECKPOINTS_MOST));
+        if cache > Bytes::ZERO {
+            attempt
+                .host
+                .overhead
+                .push(Overhead::filling(Part::PromptCache, cache));
+        }
+        if let Some(count) = checkpoints.filter(|&count| count > 0) {
+            attempt
+                .host
+                .overhead
+                .push(Overhead::filling(Part::Checkpoints, one.times(count)));
+        }
+        (cache, checkpoints.and_then(|count| u32::try_from(count).ok()))
+    }
+
+    fn reasons(&self, attempt: &Attempt, verdict: Verdict) -> Vec<Why> {
+        let mut why = Vec::new();
+        let layers = self.layers();
+        let (needed, budget) = attempt.totals();
+        match verdict {
+            Verdict::TooBig => why.push(Why::TooBig { needed, budget }),
+            Verdict::Fits | Verdict::Spills if attempt.used.is_empty() => {
+                let host = &attempt.host;
+                why.push(Why::RunsOnProcessor {
+                    needed: host.total(),
+                    budget: host.budget,
+                });
+            }
+            Verdict::Fits => why.push(match attempt.devices.as_slice() {
+                [one] => Why::FitsDevice {
+                    device: attempt
+                        .used
+                        .first()
+                        .map_or_else(String::new, |device| device.name.clone()),
+                    needed: one.need.total(),
+                    budget: one.need.budget,
+                },
+                many => Why::FitsDevices {
+                    count: u32::try_from(many.len()).unwrap_or(u32::MAX),
+                    needed: many.iter().map(|device| device.need.total()).sum(),
+                    budget: many.iter().map(|device| device.need.budget).sum(),
+                },
+            }),
+            Verdict::Spills if attempt.load.gpu_layers > layers => {
+                why.push(Why::ExpertsSpill {
+                    on_host: attempt.load.host_experts,
+                    layers,
+                });
+            }
+            Verdict::Spills => {
+                let on_host = layers.saturating_sub(attempt.load.gpu_layers.saturating_sub(1));
+                why.push(Why::LayersSpill { on_host, layers });
+            }
+        }
+        why.push(Why::ReserveKept {
+            reserve: self.bench.ground.reserve,
+        });
+        let context = attempt.load.context;
+        let trained = self.shape.context_trained;
+        match self.wishes.context {
+            Some(asked) if asked > context => why.push(Why::ContextCapped { asked, trained }),
+            Some(_) => {}
+            None => {
+                let usual = CONTEXTS[0].min(self.context_most());
+                why.push(if context < usual {
+                    Why::ContextReduced { context, usual }
+                } else {
+                    Why::ContextChosen { context, trained }
+                });
+            }
+        }
+        if self.wishes.kv.is_none() && attempt.load.key_type != CacheType::F16 {
+            why.push(Why::CacheQuantised {
+                kind: attempt.load.key_type.argument(),
+            });
+        }
+        if !self.shape.is_known() {
+            why.push(Why::UnknownArchitecture {
+                architecture: self.shape.architecture.clone(),
+            });
+        }
+        if self.shape.estimated {
+            why.push(Why::FromCatalog);
+        }
+        why.extend(self.bench.ground.why.iter().cloned());
+        why
+    }
+}

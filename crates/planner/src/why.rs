@@ -1,0 +1,259 @@
+use plimsoll_units::Bytes;
+
+/// One reason of a plan or a pick: a code and parameters, put into words elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Why {
+    /// All layers are on one device.
+    FitsDevice {
+        device: String,
+        needed: Bytes,
+        budget: Bytes,
+    },
+    /// All layers are on several devices.
+    FitsDevices {
+        count: u32,
+        needed: Bytes,
+        budget: Bytes,
+    },
+    /// There is no device, or none that may be used.
+    RunsOnProcessor {
+        needed: Bytes,
+        budget: Bytes,
+    },
+    /// Some layers stay in the RAM, where they are slower.
+    LayersSpill {
+        on_host: u32,
+        layers: u32,
+    },
+    /// Experts stay in the RAM; few of them are read for a token, so that costs less than layers.
+    ExpertsSpill {
+        on_host: u32,
+        layers: u32,
+    },
+    TooBig {
+        needed: Bytes,
+        budget: Bytes,
+    },
+    /// Kept free for the system.
+    ReserveKept {
+        reserve: Bytes,
+    },
+    ContextChosen {
+        context: u32,
+        trained: u32,
+    },
+    /// A longer one would not have fitted.
+    ContextReduced {
+        context: u32,
+        usual: u32,
+    },
+    /// Beyond what the model was trained for it forgets or rambles.
+    ContextCapped {
+        asked: u32,
+        trained: u32,
+    },
+    /// The cache is kept in fewer bits, so that the context fits.
+    CacheQuantised {
+        kind: &'static str,
+    },
+    /// The prompt is read in pieces small enough to be stopped between them.
+    BatchChosen {
+        batch: u32,
+        ms: u32,
+    },
+    /// Its memory is worked out by the general rule, with a wider range.
+    UnknownArchitecture {
+        architecture: String,
+    },
+    /// The file is not here; its numbers come from the catalog.
+    FromCatalog,
+    /// No speed is told because the bandwidth of this part is not known.
+    BandwidthUnknown {
+        part: String,
+    },
+    /// The engine cannot drive this device.
+    DeviceLeftOut {
+        device: String,
+    },
+    /// The measured runs of this machine were used.
+    SpeedMeasured {
+        runs: u32,
+    },
+
+    // recommending
+    /// The best quality among what runs here well enough.
+    BestQuality {
+        rank: u8,
+    },
+    AlreadyHere,
+    /// A question is answered in about this many seconds.
+    TurnTime {
+        seconds: f64,
+    },
+    /// Better, but a question takes too long.
+    TooSlow {
+        seconds: f64,
+        limit: f64,
+    },
+    /// It continues text instead of answering.
+    NotForChat,
+    /// Quicker than the pick.
+    Faster {
+        seconds: f64,
+    },
+    /// Better than the pick, but not by as much as it is slower.
+    SmarterSlower {
+        seconds: f64,
+    },
+    Smaller {
+        bytes: Bytes,
+    },
+    /// Dense layers in the RAM are too slow to pick by ourselves.
+    WouldSpill {
+        missing: Bytes,
+    },
+    /// Nothing in the catalog runs here.
+    NothingFits {
+        smallest: Bytes,
+        budget: Bytes,
+    },
+    /// Nothing is quick here: the quickest was taken.
+    NothingIsQuick {
+        seconds: f64,
+    },
+}
+
+/// A parameter of a reason.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WhyParam {
+    Whole(u64),
+    Number(f64),
+    Text(String),
+}
+
+impl From<u32> for WhyParam {
+    fn from(value: u32) -> Self {
+        Self::Whole(value.into())
+    }
+}
+impl From<u8> for WhyParam {
+    fn from(value: u8) -> Self {
+        Self::Whole(value.into())
+    }
+}
+impl From<Bytes> for WhyParam {
+    fn from(value: Bytes) -> Self {
+        Self::Whole(value.0)
+    }
+}
+impl From<f64> for WhyParam {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+impl From<&str> for WhyParam {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl Why {
+    /// The code of the reason, and its parameters by name.
+    #[must_use]
+    pub fn say(&self) -> (&'static str, Vec<(&'static str, WhyParam)>) {
+        match self {
+            Self::FitsDevice {
+                device,
+                needed,
+                budget,
+            } => (
+                "allOnDevice",
+                vec![
+                    ("device", device.as_str().into()),
+                    ("neededBytes", (*needed).into()),
+                    ("budgetBytes", (*budget).into()),
+                ],
+            ),
+            Self::FitsDevices {
+                count,
+                needed,
+                budget,
+            } => (
+                "allOnDevices",
+                vec![
+                    ("count", (*count).into()),
+                    ("neededBytes", (*needed).into()),
+                    ("budgetBytes", (*budget).into()),
+                ],
+            ),
+            Self::RunsOnProcessor { needed, budget } => (
+                "cpuOnly",
+                vec![
+                    ("neededBytes", (*needed).into()),
+                    ("budgetBytes", (*budget).into()),
+                ],
+            ),
+            Self::LayersSpill { on_host, layers } => (
+                "spillsToHost",
+                vec![("onHost", (*on_host).into()), ("layers", (*layers).into())],
+            ),
+            Self::ExpertsSpill { on_host, layers } => (
+                "expertsOnHost",
+                vec![("onHost", (*on_host).into()), ("layers", (*layers).into())],
+            ),
+            Self::TooBig { needed, budget } => (
+                "tooBig",
+                vec![
+                    ("neededBytes", (*needed).into()),
+                    ("budgetBytes", (*budget).into()),
+                ],
+            ),
+            Self::ReserveKept { reserve } => ("reserveKept", vec![("reserveBytes", (*reserve).into())]),
+            Self::ContextChosen { context, trained } => (
+                "contextChosen",
+                vec![("context", (*context).into()), ("trained", (*trained).into())],
+            ),
+            Self::ContextReduced { context, usual } => (
+                "contextReduced",
+                vec![("context", (*context).into()), ("usual", (*usual).into())],
+            ),
+            Self::ContextCapped { asked, trained } => (
+                "contextCapped",
+                vec![("asked", (*asked).into()), ("trained", (*trained).into())],
+            ),
+            Self::CacheQuantised { kind } => ("cacheQuantised", vec![("kind", (*kind).into())]),
+            Self::BatchChosen { batch, ms } => (
+                "batchChosen",
+                vec![("batch", (*batch).into()), ("ms", (*ms).into())],
+            ),
+            Self::UnknownArchitecture { architecture } => (
+                "unknownArchitecture",
+                vec![("architecture", architecture.as_str().into())],
+            ),
+            Self::FromCatalog => ("fromCatalog", vec![]),
+            Self::BandwidthUnknown { part } => ("bandwidthUnknown", vec![("part", part.as_str().into())]),
+            Self::DeviceLeftOut { device } => ("deviceLeftOut", vec![("device", device.as_str().into())]),
+            Self::SpeedMeasured { runs } => ("speedMeasured", vec![("runs", (*runs).into())]),
+            Self::BestQuality { rank } => ("bestFit", vec![("rank", (*rank).into())]),
+            Self::AlreadyHere => ("alreadyHere", vec![]),
+            Self::TurnTime { seconds } => ("turnTime", vec![("seconds", (*seconds).into())]),
+            Self::TooSlow { seconds, limit } => (
+                "tooSlow",
+                vec![("seconds", (*seconds).into()), ("limit", (*limit).into())],
+            ),
+            Self::NotForChat => ("notForChat", vec![]),
+            Self::Faster { seconds } => ("faster", vec![("seconds", (*seconds).into())]),
+            Self::SmarterSlower { seconds } => ("smarterSlower", vec![("seconds", (*seconds).into())]),
+            Self::Smaller { bytes } => ("smaller", vec![("bytes", (*bytes).into())]),
+            Self::WouldSpill { missing } => ("wouldSpill", vec![("missingBytes", (*missing).into())]),
+            Self::NothingFits { smallest, budget } => (
+                "nothingFits",
+                vec![
+                    ("smallestBytes", (*smallest).into()),
+                    ("budgetBytes", (*budget).into()),
+                ],
+            ),
+            Self::NothingIsQuick { seconds } => ("nothingIsQuick", vec![("seconds", (*seconds).into())]),
+        }
+    }
+}

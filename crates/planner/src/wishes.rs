@@ -1,0 +1,85 @@
+use plimsoll_units::Bytes;
+
+use crate::memory::{CacheType, Outputs};
+
+/// What a person asks of a plan; everything that is `None` is chosen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wishes {
+    pub context: Option<u32>,
+    pub slots: Option<u32>,
+    pub kv: Option<CacheType>,
+    pub batch: Option<u32>,
+    pub ubatch: Option<u32>,
+    /// For the prompt cache.
+    pub cache_ram: Option<Bytes>,
+    pub outputs: Option<Outputs>,
+    /// Layers on devices, the output counted as one more; more than there are means all.
+    pub gpu_layers: Option<u32>,
+    pub tensor_split: Option<Vec<f64>>,
+    pub host_experts: Option<u32>,
+    /// Weights of a projector for images.
+    pub projector: Option<Bytes>,
+    /// Length of the prompt that the time to the first token is told for.
+    pub prompt_tokens: Option<u32>,
+}
+
+/// A plan that cannot be made, because what is asked makes no sense. That a model does not fit is no error: the
+/// plan says so.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    #[error("{field} is {value}; it is from {least} to {most}")]
+    OutOfRange {
+        field: &'static str,
+        value: f64,
+        least: f64,
+        most: f64,
+    },
+}
+
+const SLOTS_MAX: u32 = 256;
+const BATCH_MAX: u32 = 1 << 16;
+const CONTEXT_MAX: u32 = 1 << 27;
+const PROMPT_MAX: u32 = 1 << 24;
+const DEVICES_MAX: usize = 16;
+
+impl Wishes {
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        let numbers = [
+            ("context", self.context, 1, CONTEXT_MAX),
+            ("slots", self.slots, 1, SLOTS_MAX),
+            ("batch", self.batch, 1, BATCH_MAX),
+            ("ubatch", self.ubatch, 1, BATCH_MAX),
+            ("promptTokens", self.prompt_tokens, 1, PROMPT_MAX),
+        ];
+        for (field, value, least, most) in numbers {
+            if let Some(value) = value
+                && !(least..=most).contains(&value)
+            {
+                let (value, least, most) = (value.into(), least.into(), most.into());
+                return Err(PlanError::OutOfRange {
+                    field,
+                    value,
+                    least,
+                    most,
+                });
+            }
+        }
+        let shares = self.tensor_split.as_deref().unwrap_or_default();
+        let out_of_range = |value, most| {
+            Err(PlanError::OutOfRange {
+                field: "tensorSplit",
+                value,
+                least: 0.0,
+                most,
+            })
+        };
+        if shares.len() > DEVICES_MAX {
+            #[expect(clippy::cast_precision_loss, reason = "a small count")]
+            return out_of_range(shares.len() as f64, DEVICES_MAX as f64);
+        }
+        match shares.iter().find(|share| !(0.0..=1e9).contains(*share)) {
+            Some(&share) => out_of_range(share, 1e9),
+            None => Ok(()),
+        }
+    }
+}
