@@ -2,6 +2,8 @@
 
 mod answer;
 mod batch;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
