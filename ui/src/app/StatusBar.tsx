@@ -111,7 +111,7 @@ function ModelItem() {
         </Item>
       }
     >
-      <div className="num flex flex-col gap-1 text-sm text-ink-2">
+      <div className="flex flex-col gap-1 text-sm text-ink-2">
         {router.state === "ready" ? (
           <>
             <p>{router.engine}</p>

@@ -1,5 +1,5 @@
+import { createBrowserHistory, parseHref } from "@tanstack/history";
 import {
-  createHashHistory,
   createRootRoute,
   createRoute,
   createRouter,
@@ -56,8 +56,18 @@ const anything = createRoute({
   },
 });
 
-/** The place is kept in the fragment: it works from a file, in the shell and behind any HTTP host alike. */
-export function makeRouter(history: RouterHistory = createHashHistory()) {
+/**
+ * The place is kept in the fragment: it works from a file, in the shell and behind any HTTP host alike. The
+ * library's own hash history mixes the page's query, such as a sign-in token, into the place's.
+ */
+function fragmentHistory(): RouterHistory {
+  return createBrowserHistory({
+    parseLocation: () => parseHref(window.location.hash.slice(1) || "/", window.history.state),
+    createHref: (href) => `${window.location.pathname}${window.location.search}#${href}`,
+  });
+}
+
+export function makeRouter(history: RouterHistory = fragmentHistory()) {
   return createRouter({
     routeTree: root.addChildren([home, chat, models, settings, trash, anything]),
     history,

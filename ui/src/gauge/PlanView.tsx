@@ -90,7 +90,8 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
 
       {tight && tight.overBytes > 0 && (
         <p className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn-ink" role="status">
-          {t("gauge.above", { bytes: format.bytes(tight.overBytes) })}. {t("gauge.aboveFix")}
+          {t("gauge.above", { bytes: format.bytes(tight.overBytes) })}.{" "}
+          {t(contextAloneHelps(tight) ? "gauge.aboveFix" : "gauge.aboveFixVariant")}
         </p>
       )}
       {fault && <FaultCard fault={fault} fixes={{ retry: () => void made.refetch() }} />}
@@ -144,4 +145,10 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
       </div>
     </div>
   );
+}
+
+/** Whether less conversation would bring the water under the line, or the rest is too much already. */
+function contextAloneHelps(pool: Pool): boolean {
+  const context = pool.parts.find((part) => part.layer === "context")?.bytes ?? 0;
+  return pool.usedBytes - context < pool.budgetBytes;
 }

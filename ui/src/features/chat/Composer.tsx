@@ -1,5 +1,5 @@
 import { ArrowUp, ChevronsUpDown, Square } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
 import { shortcutText } from "@/app/shortcuts";
@@ -9,6 +9,8 @@ import { cx } from "@/lib/cx";
 import { routerModels, useLive } from "@/state/live";
 import { useModelName, useShelves } from "@/state/models";
 import { keepDraft, useView } from "@/state/view";
+
+const GROWS_BY_ITSELF = globalThis.CSS?.supports?.("field-sizing", "content") ?? true;
 
 interface ComposerProps {
   conversation: string;
@@ -30,6 +32,15 @@ export function Composer({ conversation, model, busy, answering, onSend, onStop 
   useEffect(() => {
     field.current?.focus({ preventScroll: true });
   }, []);
+
+  // The style sheet lets the field grow with its words; web views that cannot do that yet are helped.
+  useLayoutEffect(() => {
+    const area = field.current;
+    if (!area || GROWS_BY_ITSELF) return;
+    area.style.height = "auto";
+    // An empty field is as high as one line.
+    area.style.height = draft === "" ? "" : `${area.scrollHeight}px`;
+  }, [draft]);
 
   useEffect(() => {
     if (!answering || !onStop) return;

@@ -74,6 +74,11 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
           </IconButton>
         </div>
       )}
+      {/* What scrolls away fades a little instead of being cut. */}
+      <div
+        aria-hidden="true"
+        className="pointer-events-none absolute inset-x-0 top-0 mr-3 h-5 bg-linear-to-b from-paper to-transparent"
+      />
       <Announcer writing={thread.writing} />
     </div>
   );

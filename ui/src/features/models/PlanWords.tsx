@@ -141,7 +141,7 @@ export function ProofTable({ proof }: { proof: Proof }) {
     <table className="num w-full text-base">
       <thead>
         <tr className="text-left text-sm text-ink-3">
-          <th scope="col" className="pb-1 font-normal" aria-label={t("models.proof")} />
+          <td />
           <th scope="col" className="w-28 pb-1 text-right font-normal">
             {t("models.proofPlanned")}
           </th>

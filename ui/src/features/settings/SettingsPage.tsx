@@ -30,9 +30,12 @@ export function SettingsPage() {
   const now: Settings = write.isPending ? (write.variables?.settings ?? {}) : (settings.data ?? {});
   const set = (change: Partial<Settings>) => write.mutate({ settings: { ...now, ...change } });
 
+  // Only when the lists above it have their height does a section stay where it was scrolled to.
+  const engines = useAsk("engines/list", {});
+  const settled = !engines.isPending && !settings.isPending;
   useEffect(() => {
-    if (section) document.getElementById(section)?.scrollIntoView({ block: "start" });
-  }, [section]);
+    if (section && settled) document.getElementById(section)?.scrollIntoView({ block: "start" });
+  }, [section, settled]);
 
   return (
     <div className="h-full overflow-y-auto">
