@@ -141,7 +141,9 @@ export function ProofTable({ proof }: { proof: Proof }) {
     <table className="num w-full text-base">
       <thead>
         <tr className="text-left text-sm text-ink-3">
-          <td />
+          <th scope="col" className="pb-1">
+            <span className="sr-only">{t("models.proof")}</span>
+          </th>
           <th scope="col" className="w-28 pb-1 text-right font-normal">
             {t("models.proofPlanned")}
           </th>
