@@ -128,13 +128,13 @@ impl App {
             config.catalog,
             Arc::clone(&machine),
             kept.clone(),
-            router.desk.state(),
+            &router,
             store.clone(),
         );
         Ok(Arc::new(Self {
             planner,
             engines: Arc::new(EngineShelf::new(kept, config.catalog, hub, jobs.child())),
-            transfers: Transfers::new(bus.clone(), jobs.child()),
+            transfers: Transfers::open(bus.clone(), store.clone(), jobs.child()).await?,
             setup: SetupOwner::new(bus.clone(), jobs.child()),
             turns: Turns::new(bus.clone(), store.clone(), jobs.child()),
             streaming: Streaming {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_catalog::Catalog;
-use plimsoll_engine::{Engines, RouterState};
+use plimsoll_engine::{Engines, ModelStatus, RouterState};
 use plimsoll_hardware::{Backend, Machine};
 use plimsoll_os::process;
 use plimsoll_planner::memory::{CacheType, Outputs, Release};
@@ -19,13 +19,14 @@ use tokio::sync::watch;
 use crate::fault::{Failed, ToFault as _, fault};
 use crate::machine::{Freshness, MachineOwner};
 use crate::models::{Known, Models, Named, OnDisk};
+use crate::router::{Loads, RouterOwner};
 use crate::to_wire;
 
 /// The kind under which the store keeps what a proof measured.
 pub(crate) const PROOF: &str = "proof";
 
-/// Free memory that is older than this is asked for again before something is planned on it.
-const MEMORY_AGE_MAX: Duration = Duration::from_secs(20);
+/// For plans that are only looked at: free memory that is older than this is asked for again.
+const RECENT: Freshness = Freshness::Within(Duration::from_secs(20));
 
 /// A plan that is about to be carried out.
 #[derive(Debug, Clone)]
@@ -54,6 +55,7 @@ pub(crate) struct Planner {
     machine: Arc<MachineOwner>,
     engines: Engines,
     router: watch::Receiver<RouterState>,
+    loads: watch::Receiver<Loads>,
     store: Store,
 }
 
@@ -62,14 +64,15 @@ impl Planner {
         catalog: &'static Catalog,
         machine: Arc<MachineOwner>,
         engines: Engines,
-        router: watch::Receiver<RouterState>,
+        router: &RouterOwner,
         store: Store,
     ) -> Self {
         Self {
             catalog,
             machine,
             engines,
-            router,
+            router: router.desk.state(),
+            loads: router.loads(),
             store,
         }
     }
@@ -82,7 +85,8 @@ impl Planner {
         wishes: &PlanWishes,
     ) -> Result<ForLoad, Failed> {
         let inspected = models.inspect(on_disk.first_file()?).await?;
-        let ground = self.here(models, &[]).await?;
+        // What others have taken meanwhile decides whether it loads.
+        let ground = self.here(models, &[], Freshness::Anew).await?;
         let plan = self.plan(&ground, &inspected.shape, &to_wishes(wishes)?)?;
         let needs = || {
             plan.memory
@@ -115,7 +119,7 @@ impl Planner {
         let anchors = call.anchors.unwrap_or_default();
         let ground = match call.machine {
             Some(machine) => self.elsewhere(models, machine, &anchors).await?,
-            None => self.here(models, &anchors).await?,
+            None => self.here(models, &anchors, RECENT).await?,
         };
         let wishes = to_wishes(&call.wishes)?;
         let (id, shape) = shape_of(models, &call.model).await?;
@@ -129,7 +133,7 @@ impl Planner {
     ) -> Result<wire::Recommendation, Failed> {
         let ground = match machine {
             Some(machine) => self.elsewhere(models, machine, &[]).await?,
-            None => self.here(models, &[]).await?,
+            None => self.here(models, &[], RECENT).await?,
         };
         let on_disk = models.on_disk().await?;
         let is_here = |id: &str, quant: &str| {
@@ -144,7 +148,7 @@ impl Planner {
 
     /// The library beside the catalog, each with its plan for this machine.
     pub(crate) async fn library(&self, models: &Models) -> Result<wire::Library, Failed> {
-        let ground = self.here(models, &[]).await?;
+        let ground = self.here(models, &[], RECENT).await?;
         let on_disk = models.on_disk().await?;
         let licences = models.licences().await?;
         let mut listed = Vec::new();
@@ -178,7 +182,7 @@ impl Planner {
         models: &Models,
         model: &OnDisk,
     ) -> Result<wire::LibraryModel, Failed> {
-        let ground = self.here(models, &[]).await?;
+        let ground = self.here(models, &[], RECENT).await?;
         Ok(self.listed(&ground, models, model).await)
     }
 
@@ -236,13 +240,18 @@ impl Planner {
     }
 
     /// This machine, with its memory as it is now and the speeds that were measured on it.
-    async fn here(&self, models: &Models, given: &[wire::Anchor]) -> Result<Ground, Failed> {
-        let machine = self.machine.read(Freshness::Within(MEMORY_AGE_MAX)).await?;
+    async fn here(
+        &self,
+        models: &Models,
+        given: &[wire::Anchor],
+        freshness: Freshness,
+    ) -> Result<Ground, Failed> {
+        let machine = self.machine.read(freshness).await?;
         let mut anchors = anchors_from(models, given).await?;
         if given.is_empty() {
             anchors = self.measured(models).await?;
         }
-        let held = held(&self.router.borrow().clone());
+        let held = held(&self.router.borrow().clone(), &self.loads.borrow());
         Ok(Ground {
             machine,
             engine: self.engine(),
@@ -400,9 +409,9 @@ fn from_wire(machine: &wire::Machine) -> Result<Machine, Failed> {
     Ok(Machine::from_json(&bytes).map_err(|error| error.to_fault())?)
 }
 
-/// What our router's children hold of the RAM. The mapped weights count as free already: the system can drop
-/// them.
-fn held(state: &RouterState) -> Held {
+/// What our router's children hold. Of the RAM it is measured, without the mapped weights: those the system can
+/// drop, so they count as free already. Of devices it is what was planned, because drivers do not always tell.
+fn held(state: &RouterState, loads: &Loads) -> Held {
     let RouterState::Ready(ready) = state else {
         return Held::default();
     };
@@ -412,9 +421,18 @@ fn held(state: &RouterState) -> Held {
     let host = resident
         .map(|resident| resident.anonymous.unwrap_or_default())
         .sum();
+    let in_memory = ready.models.iter().filter(|model| match model.status {
+        ModelStatus::Proving | ModelStatus::Ready => true,
+        ModelStatus::Unloaded | ModelStatus::Loading | ModelStatus::Failed => false,
+    });
+    let plans = in_memory
+        .filter_map(|model| loads.get(&model.id))
+        .map(|asked| &asked.planned.plan);
+    let devices = plans.flat_map(|plan| &plan.memory.devices);
+    let devices = devices.map(|device| (device.id.clone(), Bytes(device.need.total_bytes)));
     Held {
         host,
-        devices: Vec::new(),
+        devices: devices.collect(),
     }
 }
 

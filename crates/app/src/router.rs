@@ -35,17 +35,20 @@ pub(crate) struct Usable {
 
 /// What a load was asked with.
 #[derive(Debug, Clone)]
-struct Asked {
+pub(crate) struct Asked {
     wishes: PlanWishes,
     plan: ModelPlan,
     budget: Bytes,
-    planned: Arc<Planned>,
+    pub(crate) planned: Arc<Planned>,
 }
+
+/// By model id.
+pub(crate) type Loads = BTreeMap<String, Asked>;
 
 pub(crate) struct RouterOwner {
     pub(crate) desk: Desk,
-    /// By model id. Written by whoever asks for a load, in one step; read when a state is told.
-    asked: watch::Sender<BTreeMap<String, Asked>>,
+    /// Written by whoever asks for a load, in one step; read when a state is told or a switch is planned.
+    asked: watch::Sender<Loads>,
 }
 
 impl RouterOwner {
@@ -54,6 +57,10 @@ impl RouterOwner {
             desk,
             asked: watch::Sender::new(BTreeMap::new()),
         }
+    }
+
+    pub(crate) fn loads(&self) -> watch::Receiver<Loads> {
+        self.asked.subscribe()
     }
 
     pub(crate) fn read(&self) -> Router {

@@ -91,11 +91,12 @@ pub(super) async fn remove_model(app: Arc<App>, call: RemoveModel) -> Result<Rem
     let model = app.models.find_on_disk(&call.id).await?;
     app.transfers.stop(&model.id);
     app.transfers.ended(&model.id).await;
+    app.turns.stop_on(&model.id).await;
     // A file that is mapped into a running child is not gone when it is deleted.
     app.router.desk.unload(&model.id).await?;
     let freed = app.models.library.remove(&model.found).await?;
     app.memo.set_damaged(&model.id, false).await?;
-    app.transfers.forget(&model.id);
+    app.transfers.forget(&model.id).await;
     app.bus.tell(Event::LibraryChanged);
     Ok(Removed { freed_bytes: freed.0 })
 }

@@ -1,25 +1,36 @@
 //! Downloads that run, ran or were stopped. One for each subject: asking again joins the one that runs, or
 //! goes on where the last one ended.
 
+mod ledger;
 mod rate;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use plimsoll_hub::{Note, Watcher};
+use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
+use plimsoll_store::{Store, StoreError};
 use plimsoll_units::Bytes;
-use plimsoll_wire::{Event, Fault, Transfer, Transferring};
+use plimsoll_wire::{Event, Fault, FaultCode, Transfer, Transferring};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
+use crate::fault::fault;
+use ledger::Ledger;
 use rate::Rate;
 
 /// A page needs no more than this; what decides (the end, a change of state) is told at once.
 const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// After a kill, at most so much of the progress is not known; the bytes themselves are all there.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
 
 /// How a piece of fetching ended when nothing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,16 +51,25 @@ struct Entry {
 pub(crate) struct Transfers {
     entries: watch::Sender<BTreeMap<String, Entry>>,
     bus: Bus,
+    ledger: Ledger,
     jobs: Scope,
 }
 
 impl Transfers {
-    pub(crate) fn new(bus: Bus, jobs: Scope) -> Self {
-        Self {
-            entries: watch::Sender::new(BTreeMap::new()),
+    /// Knows what the last run of the program did not finish.
+    pub(crate) async fn open(bus: Bus, store: Store, jobs: Scope) -> Result<Self, StoreError> {
+        let ledger = Ledger(store);
+        let known = ledger.unfinished().await?.into_iter().map(|transfer| {
+            let stop = jobs.token().child_token();
+            (transfer.id.clone(), Entry { transfer, stop })
+        });
+        let entries = watch::Sender::new(known.collect());
+        Ok(Self {
+            entries,
             bus,
+            ledger,
             jobs,
-        }
+        })
     }
 
     pub(crate) fn list(&self) -> Vec<Transfer> {
@@ -110,21 +130,48 @@ impl Transfers {
         let (this, id) = (self.clone(), subject.to_owned());
         // A transfer outlives the question that started it, and ends with the app.
         self.jobs.keep(|_| async move {
-            let (state, fault) = match work.await {
+            let started_at = clock::now_s();
+            let (state, fault) = match this.accompany(&id, work, started_at).await {
                 Ok(Brought::All) => (Transferring::Done, None),
                 Ok(Brought::Stopped) => (Transferring::Stopped, None),
                 Err(fault) => (Transferring::Failed, Some(fault)),
             };
-            this.change(&id, |transfer| {
-                transfer.state = state;
-                transfer.bytes_per_s = 0;
-                transfer.fault = fault;
-                if state == Transferring::Done {
-                    transfer.done_bytes = transfer.total_bytes;
-                }
-            });
+            let Some(mut ended) = this.find(&id) else { return };
+            ended.state = state;
+            ended.bytes_per_s = 0;
+            ended.fault = fault;
+            if state == Transferring::Done {
+                ended.done_bytes = ended.total_bytes;
+            }
+            // Before anybody hears of it: whoever does may want it forgotten.
+            this.ledger.save(&ended, started_at).await;
+            this.change(&id, |transfer| *transfer = ended);
             this.tell(&id);
         });
+    }
+
+    /// Writes down how far it is, from its beginning to its end.
+    async fn accompany(
+        &self,
+        id: &str,
+        work: impl Future<Output = Result<Brought, Fault>> + Send,
+        started_at: i64,
+    ) -> Result<Brought, Fault> {
+        let work = AssertUnwindSafe(work).catch_unwind();
+        let mut work = pin!(work);
+        let mut save = tokio::time::interval(SAVE_EVERY);
+        loop {
+            tokio::select! { biased;
+                ended = &mut work => return ended.unwrap_or_else(|_| Err(fault(FaultCode::Internal, []))),
+                _ = save.tick() => self.save(id, started_at).await,
+            }
+        }
+    }
+
+    async fn save(&self, id: &str, started_at: i64) {
+        if let Some(transfer) = self.find(id) {
+            self.ledger.save(&transfer, started_at).await;
+        }
     }
 
     /// Asks it to stop; what came is kept. Nothing happens when it does not run.
@@ -145,7 +192,8 @@ impl Transfers {
     }
 
     /// Forgets a transfer that does not run: its model was removed.
-    pub(crate) fn forget(&self, id: &str) {
+    pub(crate) async fn forget(&self, id: &str) {
+        self.ledger.forget(id).await;
         self.entries.send_if_modified(|entries| {
             let idle = entries.get(id).is_some_and(|entry| !is_running(&entry.transfer));
             idle && entries.remove(id).is_some()
@@ -241,18 +289,45 @@ mod tests {
     use std::time::Duration;
 
     use plimsoll_os::jobs::Root;
+    use plimsoll_store::Store;
     use plimsoll_units::Bytes;
     use plimsoll_wire::{Event, FaultCode, Transferring};
+    use tempfile::TempDir;
 
     use super::{Brought, Transfers};
     use crate::bus::Bus;
     use crate::fault::fault;
 
+    struct Port {
+        root: Root,
+        bus: Bus,
+        folder: TempDir,
+        transfers: Transfers,
+    }
+
+    impl Port {
+        async fn open() -> Self {
+            let (root, bus, folder) = (Root::new(), Bus::new(), tempfile::tempdir().unwrap());
+            let transfers = Self::transfers(&root, &bus, &folder).await;
+            Self {
+                root,
+                bus,
+                folder,
+                transfers,
+            }
+        }
+
+        async fn transfers(root: &Root, bus: &Bus, folder: &TempDir) -> Transfers {
+            let store = Store::open(&folder.path().join("t.db"), 1).await.unwrap();
+            Transfers::open(bus.clone(), store, root.scope()).await.unwrap()
+        }
+    }
+
     #[tokio::test]
     async fn one_subject_is_fetched_once_and_goes_on_after_a_stop() {
-        let (root, bus) = (Root::new(), Bus::new());
-        let transfers = Transfers::new(bus.clone(), root.scope());
-        let mut heard = bus.hear();
+        let port = Port::open().await;
+        let transfers = &port.transfers;
+        let mut heard = port.bus.hear();
         transfers.start("m", |watcher, stop| async move {
             watcher.moved(Bytes(40), Bytes(100));
             stop.cancelled().await;
@@ -280,7 +355,7 @@ mod tests {
 
         let mut states = Vec::new();
         while let Ok(Some(Event::TransferMoved { transfer })) =
-            tokio::time::timeout(Duration::from_millis(100), heard.next()).await
+            tokio::time::timeout(Duration::from_millis(500), heard.next()).await
         {
             states.push(transfer.state);
         }
@@ -298,19 +373,68 @@ mod tests {
 
     #[tokio::test]
     async fn a_failed_one_says_why_and_can_be_tried_again() {
-        let root = Root::new();
-        let transfers = Transfers::new(Bus::new(), root.scope());
+        let port = Port::open().await;
+        let transfers = &port.transfers;
         transfers.start("m", |_, _| async { Err(fault(FaultCode::DiskFull, [])) });
         let failed = transfers.ended("m").await.unwrap();
         assert_eq!(failed.fault.map(|fault| fault.code), Some(FaultCode::DiskFull));
         transfers.start("m", |_, _| async { Ok(Brought::All) });
         assert_eq!(transfers.ended("m").await.unwrap().fault, None);
+        transfers.start("m", |_, _| async { panic!("a defect, on purpose") });
+        let defect = transfers.ended("m").await.unwrap();
+        assert_eq!(
+            defect.fault.map(|fault| fault.code),
+            Some(FaultCode::Internal),
+            "it ends all the same"
+        );
+    }
+
+    #[tokio::test]
+    async fn the_next_run_of_the_program_knows_what_was_not_finished() {
+        let port = Port::open().await;
+        for subject in ["cut", "stopped", "done"] {
+            port.transfers.start(subject, move |watcher, stop| async move {
+                watcher.moved(Bytes(30), Bytes(100));
+                match subject {
+                    "done" => Ok(Brought::All),
+                    "stopped" => {
+                        stop.cancelled().await;
+                        Ok(Brought::Stopped)
+                    }
+                    _ => std::future::pending().await,
+                }
+            });
+        }
+        port.transfers.stop("stopped");
+        port.transfers.ended("stopped").await;
+        port.transfers.ended("done").await;
+        let written = async {
+            while port.transfers.ledger.unfinished().await.unwrap().len() < 2 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), written)
+            .await
+            .expect("both are written down");
+        let later = Port::transfers(&port.root, &port.bus, &port.folder).await;
+        let known: Vec<_> = later
+            .list()
+            .into_iter()
+            .map(|t| (t.id, t.state, t.total_bytes))
+            .collect();
+        let stopped = Transferring::Stopped;
+        assert_eq!(
+            known,
+            [
+                ("cut".to_owned(), stopped, 100),
+                ("stopped".to_owned(), stopped, 100)
+            ]
+        );
     }
 
     #[tokio::test]
     async fn nothing_runs_after_the_app() {
-        let root = Root::new();
-        let transfers = Transfers::new(Bus::new(), root.scope());
+        let Port { root, transfers, .. } = Port::open().await;
         transfers.start("m", |_, stop| async move {
             stop.cancelled().await;
             Ok(Brought::Stopped)

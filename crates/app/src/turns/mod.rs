@@ -34,6 +34,7 @@ pub(crate) struct Outcome {
 
 #[derive(Debug, Clone)]
 struct Running {
+    model: String,
     stop: CancellationToken,
 }
 
@@ -77,6 +78,23 @@ impl Turns {
         self.running.borrow().keys().cloned().collect()
     }
 
+    /// Conversations that this model answers in now.
+    pub(crate) fn running_on(&self, model: &str) -> Vec<String> {
+        let running = self.running.borrow();
+        running
+            .iter()
+            .filter(|(_, turn)| turn.model == model)
+            .map(|(conversation, _)| conversation.clone())
+            .collect()
+    }
+
+    /// Stops everything that this model answers, and waits for it: its memory is to be given back.
+    pub(crate) async fn stop_on(&self, model: &str) {
+        for conversation in self.running_on(model) {
+            self.stop_and_wait(&conversation).await;
+        }
+    }
+
     /// Asks the turn to stop. Nothing happens when none runs.
     pub(crate) fn stop(&self, conversation: &str) {
         if let Some(turn) = self.running.borrow().get(conversation) {
@@ -103,7 +121,7 @@ impl Turns {
         model: String,
         answering: A,
     ) -> Result<String, Failed> {
-        let claim = self.claim(conversation)?;
+        let claim = self.claim(conversation, &model)?;
         let now = clock::now_s();
         let before = self.store.open_conversation(conversation, now).await?;
         if before.running.is_some() {
@@ -129,9 +147,12 @@ impl Turns {
         Ok(turn)
     }
 
-    fn claim(&self, conversation: &str) -> Result<Claim, Failed> {
+    fn claim(&self, conversation: &str, model: &str) -> Result<Claim, Failed> {
         let stop = self.jobs.token().child_token();
-        let running = Running { stop: stop.clone() };
+        let running = Running {
+            model: model.to_owned(),
+            stop: stop.clone(),
+        };
         let mut claimed = false;
         self.running.send_if_modified(|all| {
             claimed = !all.contains_key(conversation);
