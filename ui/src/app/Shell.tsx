@@ -1,5 +1,5 @@
 import { Dialog } from "@base-ui/react/dialog";
-import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -96,8 +96,11 @@ export function Shell() {
 function TopBar() {
   const { t } = useTranslation();
   const navigate = useNavigate();
+  const open = useParams({ strict: false }).id;
+  const list = useAsk("conversations/list", { trash: false });
+  const title = list.data?.conversations.find((one) => one.id === open)?.title;
   const drawer = useView((view) => view.drawer);
-  const setDrawer = (open: boolean) => useView.setState({ drawer: open });
+  const setDrawer = (shown: boolean) => useView.setState({ drawer: shown });
   return (
     <header className="flex h-12 shrink-0 items-center gap-1 border-b border-hairline px-2 md:hidden">
       <Dialog.Root open={drawer} onOpenChange={setDrawer}>
@@ -120,11 +123,12 @@ function TopBar() {
       </Dialog.Root>
       <button
         type="button"
-        className="flex items-center gap-2 rounded-md px-2 py-1 font-semibold"
+        aria-label={t("nav.newChat")}
+        className="flex min-w-0 items-center gap-2 rounded-md px-2 py-1 font-semibold"
         onClick={() => void navigate({ to: "/" })}
       >
         <Mark size={18} />
-        {t("app.name")}
+        <span className="truncate">{title || t("app.name")}</span>
       </button>
     </header>
   );

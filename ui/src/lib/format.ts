@@ -25,7 +25,7 @@ export function formatNumber(value: number, language: string, digits?: number): 
 function scale(bytes: number): { value: number; unit: (typeof UNITS)[number] } {
   let value = Math.max(0, bytes);
   let step = 0;
-  while (value >= 1023.5 && step < UNITS.length - 1) {
+  while (value >= 999.5 && step < UNITS.length - 1) {
     value /= 1024;
     step += 1;
   }

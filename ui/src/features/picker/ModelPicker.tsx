@@ -68,7 +68,7 @@ function PickerBody({ close }: { close: () => void }) {
 
   function choose(model: Choosable) {
     if (model.disk) {
-      if (model.disk.state !== "ready") {
+      if (model.disk.state !== "ready" || !model.disk.chat) {
         close();
         void navigate({ to: "/models", search: { model: model.id } });
         return;
@@ -190,7 +190,11 @@ function Preview({ model }: { model: Choosable }) {
         <p className="line-clamp-3 text-sm text-ink-2">{model.entry?.about ?? model.disk?.path}</p>
       </div>
       {pool && <LoadGauge pool={pool} width={68} height={168} labels={160} />}
-      {model.plan && <p className="text-sm text-ink-2">{t(`fit.${model.plan.verdict}About`)}</p>}
+      {model.plan && (
+        <p className="text-sm text-ink-2">
+          {model.against ? reasonText(t, format, model.against) : t(`fit.${model.plan.verdict}About`)}
+        </p>
+      )}
       <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 border-t border-hairline pt-3 text-sm">
         {lines.map(([name, value]) => (
           <div key={name} className="col-span-2 grid grid-cols-subgrid">
@@ -206,7 +210,7 @@ function Preview({ model }: { model: Choosable }) {
 function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) {
   const { t } = useTranslation();
   const format = useFormat();
-  const why = unfitReason(model.plan) ?? (model.disk ? undefined : model.against);
+  const why = unfitReason(model.plan);
   const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
   const loading = model.loaded?.status === "loading" ? model.loaded : undefined;
   return (
@@ -224,11 +228,13 @@ function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) 
             ? reasonText(t, format, why)
             : model.disk?.state === "incomplete" || model.disk?.state === "damaged"
               ? t(`models.state.${model.disk.state}`)
-              : model.loaded?.status === "ready"
-                ? t("picker.loaded")
-                : model.disk
-                  ? format.bytes(model.bytes)
-                  : t("picker.toDownload", { bytes: model.bytes })}
+              : model.disk && !model.disk.chat
+                ? t("picker.base")
+                : model.loaded?.status === "ready"
+                  ? t("picker.loaded")
+                  : model.disk
+                    ? format.bytes(model.bytes)
+                    : t("picker.toDownload", { bytes: model.bytes })}
         </span>
         {moving && (
           <Bar
@@ -242,7 +248,6 @@ function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) 
         )}
       </span>
       <span className="num flex items-center gap-4 text-sm text-ink-2">
-        {model.disk && !model.disk.chat && <span className="text-xs text-ink-3">{t("picker.base")}</span>}
         {model.plan && model.plan.verdict !== "tooBig" && (
           <>
             {model.plan.speed && (

@@ -86,6 +86,19 @@ export function SettingUp({
           ))}
         </ol>
 
+        {setup.done && loaded?.proof && (
+          <p className="num mt-6 text-base text-ink-2">
+            {t("start.proved", {
+              tps: format.number(loaded.proof.decodeTps),
+              used: format.bytes(loaded.proof.residentBytes),
+            })}{" "}
+            {loaded.proof.plannedTps &&
+              t("start.planned", {
+                range: format.range(loaded.proof.plannedTps.low, loaded.proof.plannedTps.high),
+                bytes: format.bytes(loaded.proof.plannedBytes),
+              })}
+          </p>
+        )}
         {setup.fault && (
           <FaultCard fault={setup.fault} className="mt-6" fixes={{ ...fixes, chooseOtherModel: onOther }} />
         )}
