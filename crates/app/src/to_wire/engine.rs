@@ -134,51 +134,80 @@ fn parts(buffers: &[engine::Buffer], memory: &wire::PlanMemory) -> Vec<wire::Pro
             .map(|device| &device.need)
             .chain([&memory.host])
     };
-    let reported = |kind: engine::BufferKind| {
-        let mut of_kind = buffers.iter().filter(|buffer| buffer.kind == kind).peekable();
-        of_kind
-            .peek()
-            .is_some()
-            .then(|| of_kind.map(|buffer| buffer.bytes.0).sum())
+    let planned = |code: &str, planned: fn(&wire::MemoryNeed) -> u64| wire::ProofPart {
+        code: code.to_owned(),
+        planned_bytes: needs().map(planned).sum(),
+        reported_bytes: reported(buffers, code),
     };
-    let sum = |part: fn(&wire::MemoryNeed) -> u64| needs().map(part).sum();
     let mut parts = vec![
-        wire::ProofPart {
-            code: "weights".to_owned(),
-            planned_bytes: sum(|need| need.weights_bytes),
-            reported_bytes: reported(engine::BufferKind::Weights),
-        },
-        wire::ProofPart {
-            code: "context".to_owned(),
-            planned_bytes: sum(|need| need.context_bytes),
-            reported_bytes: reported(engine::BufferKind::Context),
-        },
-        wire::ProofPart {
-            code: "compute".to_owned(),
-            planned_bytes: sum(|need| need.compute_bytes),
-            reported_bytes: reported(engine::BufferKind::Compute),
-        },
+        planned(WEIGHTS, |need| need.weights_bytes),
+        planned(CONTEXT, |need| need.context_bytes),
+        planned(COMPUTE, |need| need.compute_bytes),
     ];
-    let projector = sum(|need| need.projector_bytes);
-    if projector > 0 {
-        parts.push(wire::ProofPart {
-            code: "projector".to_owned(),
-            planned_bytes: projector,
-            reported_bytes: None,
-        });
-    }
+    let projector = planned("projector", |need| need.projector_bytes);
+    parts.extend(Some(projector).filter(|part| part.planned_bytes > 0));
     let mut beyond: BTreeMap<&str, u64> = BTreeMap::new();
     for part in needs().flat_map(|need| &need.overhead_parts) {
         *beyond.entry(&part.code).or_default() += part.bytes;
     }
-    parts.extend(beyond.into_iter().map(|(code, planned_bytes)| {
-        wire::ProofPart {
-            code: code.to_owned(),
-            planned_bytes,
-            reported_bytes: (code == "outputs")
-                .then(|| reported(engine::BufferKind::Output))
-                .flatten(),
-        }
+    parts.extend(beyond.into_iter().map(|(code, planned_bytes)| wire::ProofPart {
+        code: code.to_owned(),
+        planned_bytes,
+        reported_bytes: reported(buffers, code),
     }));
     parts
+}
+
+const WEIGHTS: &str = "weights";
+const CONTEXT: &str = "context";
+const COMPUTE: &str = "compute";
+const OUTPUTS: &str = "outputs";
+const REPACK: &str = "repack";
+/// Pools that hold weights a second time, in the order that the processor's vector units want.
+const REPACKED: [&str; 2] = ["REPACK", "AMX"];
+
+/// The name of the plan's part that a buffer of the engine's log belongs to.
+fn part_of(buffer: &engine::Buffer) -> &'static str {
+    match buffer.kind {
+        engine::BufferKind::Weights if REPACKED.iter().any(|pool| buffer.pool.contains(pool)) => REPACK,
+        engine::BufferKind::Weights => WEIGHTS,
+        engine::BufferKind::Context => CONTEXT,
+        engine::BufferKind::Compute => COMPUTE,
+        engine::BufferKind::Output => OUTPUTS,
+    }
+}
+
+/// `None` for a part that the engine does not print.
+fn reported(buffers: &[engine::Buffer], part: &str) -> Option<u64> {
+    let mut found = buffers.iter().filter(|buffer| part_of(buffer) == part).peekable();
+    found
+        .peek()
+        .is_some()
+        .then(|| found.map(|buffer| buffer.bytes.0).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_engine::{Buffer, BufferKind};
+    use plimsoll_units::Bytes;
+
+    use super::{COMPUTE, REPACK, WEIGHTS, reported};
+
+    #[test]
+    fn weights_in_another_order_are_a_part_of_their_own() {
+        let buffer = |pool: &str, mib| Buffer {
+            pool: pool.into(),
+            kind: BufferKind::Weights,
+            bytes: Bytes::mib(mib),
+        };
+        let buffers = [
+            buffer("CPU", 20),
+            buffer("CPU_Mapped", 9),
+            buffer("AMX", 90),
+            buffer("CPU_REPACK", 5),
+        ];
+        assert_eq!(reported(&buffers, WEIGHTS), Some(29 << 20));
+        assert_eq!(reported(&buffers, REPACK), Some(95 << 20));
+        assert_eq!(reported(&buffers, COMPUTE), None, "not printed is not 0");
+    }
 }
