@@ -38,7 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What a crate's tests may use besides the above. Everybody may use testkit.
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[
-    ("scenarios", &["app", "os", "wire", "web"]),
+    ("scenarios", &["app", "os", "wire", "web", "units", "catalog"]),
     // Every note of the machine has a sentence in the terminal.
     ("cli", &["hardware"]),
 ];
