@@ -121,9 +121,11 @@ impl<'a> Bench<'a> {
             release: situation.engine.release,
             anchors: &situation.anchors,
             projector,
-            backends: situation.engine.backends.as_ref().map(|known| {
-                known.iter().map(|&backend| MemoryBackend::of(backend)).collect()
-            }),
+            backends: situation
+                .engine
+                .backends
+                .as_ref()
+                .map(|known| known.iter().map(|&backend| MemoryBackend::of(backend)).collect()),
             ground,
         }
     }
@@ -132,16 +134,16 @@ impl<'a> Bench<'a> {
         &self.devices
     }
 
-    pub(crate) fn attempt(&self, load: Load, used: &[Device]) -> Attempt {
+    pub(crate) fn attempt(&self, load: &Load, used: &[Device]) -> Attempt {
         let pools: Vec<Pool> = used.iter().map(|device| device.pool).collect();
-        let layout = Layout::of(self.shape, &load, &pools, self.cpu, self.release);
+        let layout = Layout::of(self.shape, load, &pools, self.cpu, self.release);
         let whole = layout.complete();
         self.judge(load.clone(), used, &whole)
     }
 
-    pub(crate) fn quick(&self, load: Load, used: &[Device]) -> Option<Attempt> {
+    pub(crate) fn quick(&self, load: &Load, used: &[Device]) -> Option<Attempt> {
         let pools: Vec<Pool> = used.iter().map(|device| device.pool).collect();
-        let layout = Layout::of(self.shape, &load, &pools, self.cpu, self.release);
+        let layout = Layout::of(self.shape, load, &pools, self.cpu, self.release);
         if !self.judge(load.clone(), used, &layout.fixed).fits() {
             return None;
         }
@@ -153,7 +155,13 @@ impl<'a> Bench<'a> {
         // What the engine has is loaded; what a plan uses is there at the least.
         let used_backends = used.iter().map(|device| device.pool.backend);
         let known = self.backends.is_some() || !used.is_empty();
-        let all: Vec<MemoryBackend> = self.backends.iter().flatten().copied().chain(used_backends).collect();
+        let all: Vec<MemoryBackend> = self
+            .backends
+            .iter()
+            .flatten()
+            .copied()
+            .chain(used_backends)
+            .collect();
         let backends = known.then_some(all.as_slice());
         let mut shared = Bytes::ZERO;
         let mut devices = Vec::new();
@@ -366,24 +374,21 @@ impl<'a> Bench<'a> {
     }
 
     fn worker(&self, device: Option<&Device>) -> Result<Worker, String> {
-        let (kind, bandwidth) = match device {
-            Some(device) => {
-                let kind = WorkerKind::Device {
-                    backend: device.pool.backend,
-                    unified: device.shared,
-                };
-                (kind, device.bandwidth.ok_or_else(|| device.name.clone())?)
-            }
-            None => {
-                let kind = WorkerKind::Host {
-                    cores: self.cores,
-                    vectors: self.vectors,
-                };
-                (
-                    kind,
-                    self.ground.host_bandwidth.ok_or_else(|| "memory".to_owned())?,
-                )
-            }
+        let (kind, bandwidth) = if let Some(device) = device {
+            let kind = WorkerKind::Device {
+                backend: device.pool.backend,
+                unified: device.shared,
+            };
+            (kind, device.bandwidth.ok_or_else(|| device.name.clone())?)
+        } else {
+            let kind = WorkerKind::Host {
+                cores: self.cores,
+                vectors: self.vectors,
+            };
+            (
+                kind,
+                self.ground.host_bandwidth.ok_or_else(|| "memory".to_owned())?,
+            )
         };
         Ok(Worker {
             kind,

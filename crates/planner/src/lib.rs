@@ -9,6 +9,7 @@ mod compute;
 pub mod memory;
 mod overhead;
 mod plan;
+mod reasons;
 mod recommend;
 mod search;
 mod settings;

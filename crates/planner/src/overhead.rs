@@ -112,7 +112,7 @@ fn outputs(shape: &Shape, slots: u32) -> Bytes {
     Bytes(4 * (u64::from(shape.vocabulary) + u64::from(shape.embedding))).times(u64::from(slots.max(1)))
 }
 
-/// llama-server without its buffers: 18 MiB for SmolLM2 (49 thousand words), 42 for Qwen2.5 (152 thousand), 46 for
+/// llama-server without its buffers: 18 MiB for `SmolLM2` (49 thousand words), 42 for Qwen2.5 (152 thousand), 46 for
 /// Gemma (262 thousand, no merges), measured as anonymous memory less buffers on b11434.
 fn process(shape: &Shape) -> Overhead {
     let words = u64::from(shape.tokenizer_words) * 161 + u64::from(shape.tokenizer_merges) * 88;
@@ -122,7 +122,7 @@ fn process(shape: &Shape) -> Overhead {
 
 /// The engine's libraries: 15 MiB of file-backed pages for a plain build. A backend's own come along whether it is
 /// used or not: Vulkan's brought a driver with a compiler in it, 47 MiB more in files and 10 in memory (Mesa). CUDA's
-/// and ROCm's were not measured by us; their range is wide. `None`: which backends the engine has is not known.
+/// and `ROCm`'s were not measured by us; their range is wide. `None`: which backends the engine has is not known.
 fn libraries(backends: Option<&[MemoryBackend]>) -> Overhead {
     let (mut low, mut bytes, mut high) = (12 * MIB, 15 * MIB, 20 * MIB);
     let mut add = |more: (u64, u64, u64)| {

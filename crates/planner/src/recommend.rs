@@ -322,9 +322,12 @@ fn assume_bandwidths(situation: &Situation) -> plimsoll_hardware::Machine {
 }
 
 fn nothing(rejected: Vec<Rejected>) -> Recommendation {
-    let smallest = rejected.iter().filter_map(|one| match &one.why {
-        Why::TooBig { needed, budget } => Some((*needed, *budget)),
-        _ => None,
+    let smallest = rejected.iter().filter_map(|one| {
+        if let Why::TooBig { needed, budget } = one.why {
+            Some((needed, budget))
+        } else {
+            None
+        }
     });
     let why = smallest
         .min_by_key(|(needed, _)| *needed)

@@ -10,7 +10,7 @@ use crate::settings::{DeviceUse, Settings};
 use crate::{PlanError, Shape, Situation, Why, Wishes};
 
 /// Contexts that are tried, largest first: more than the first is for those who ask.
-const CONTEXTS: [u32; 9] = [32_768, 24_576, 16_384, 12_288, 8_192, 6_144, 4_096, 2_048, 1_024];
+pub(crate) const CONTEXTS: [u32; 9] = [32_768, 24_576, 16_384, 12_288, 8_192, 6_144, 4_096, 2_048, 1_024];
 /// A context at least this long is worth more than a cache in full precision; then the next; then whatever fits.
 const COMFORTABLE: [u32; 3] = [16_384, 8_192, 0];
 /// A prompt whose first word is told when nobody says how long it is: instructions, tools and a question.
@@ -35,16 +35,16 @@ pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Pla
     Ok(search.finish(attempt, verdict))
 }
 
-struct Search<'a> {
-    shape: &'a Shape,
-    bench: &'a Bench<'a>,
-    situation: &'a Situation<'a>,
-    wishes: &'a Wishes,
+pub(crate) struct Search<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) bench: &'a Bench<'a>,
+    pub(crate) situation: &'a Situation<'a>,
+    pub(crate) wishes: &'a Wishes,
 }
 
-impl<'a> Search<'a> {
+impl Search<'_> {
     /// Longer than this a slot cannot use.
-    fn context_most(&self) -> u32 {
+    pub(crate) fn context_most(&self) -> u32 {
         self.shape.context_trained.saturating_mul(self.slots())
     }
 
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
         out
     }
 
-    fn layers(&self) -> u32 {
+    pub(crate) fn layers(&self) -> u32 {
         u32::try_from(self.shape.layers.len()).unwrap_or(u32::MAX)
     }
 
@@ -263,7 +263,7 @@ impl<'a> Search<'a> {
             return with(count);
         }
         let most = with(self.layers())?;
-        Some(self.smallest(1, self.layers(), most, with))
+        Some(Self::smallest(1, self.layers(), most, with))
     }
 
     /// As many layers on devices as fit.
@@ -280,12 +280,11 @@ impl<'a> Search<'a> {
         };
         let worst = all.checked_sub(1)?;
         let fallback = with(worst)?;
-        Some(self.smallest(0, worst, fallback, with))
+        Some(Self::smallest(0, worst, fallback, with))
     }
 
     /// The smallest number in a range that `with` accepts; the largest one is known to be accepted.
     fn smallest(
-        &self,
         mut low: u32,
         mut high: u32,
         known: Attempt,
@@ -337,12 +336,12 @@ impl<'a> Search<'a> {
     }
 
     fn attempt(&self, load: Load, devices: &[Device]) -> Attempt {
-        self.bench.attempt(self.with_batch(load, devices), devices)
+        self.bench.attempt(&self.with_batch(load, devices), devices)
     }
 
     /// The same, but without the dear part when weights and context alone are too much.
     fn quick(&self, load: Load, devices: &[Device]) -> Option<Attempt> {
-        self.bench.quick(self.with_batch(load, devices), devices)
+        self.bench.quick(&self.with_batch(load, devices), devices)
     }
 
     /// Pieces of the prompt that take well under a second.
@@ -450,78 +449,5 @@ impl<'a> Search<'a> {
                 .push(Overhead::filling(Part::Checkpoints, one.times(count)));
         }
         (cache, checkpoints.and_then(|count| u32::try_from(count).ok()))
-    }
-
-    fn reasons(&self, attempt: &Attempt, verdict: Verdict) -> Vec<Why> {
-        let mut why = Vec::new();
-        let layers = self.layers();
-        let (needed, budget) = attempt.totals();
-        match verdict {
-            Verdict::TooBig => why.push(Why::TooBig { needed, budget }),
-            Verdict::Fits | Verdict::Spills if attempt.used.is_empty() => {
-                let host = &attempt.host;
-                why.push(Why::RunsOnProcessor {
-                    needed: host.total(),
-                    budget: host.budget,
-                });
-            }
-            Verdict::Fits => why.push(match attempt.devices.as_slice() {
-                [one] => Why::FitsDevice {
-                    device: attempt
-                        .used
-                        .first()
-                        .map_or_else(String::new, |device| device.name.clone()),
-                    needed: one.need.total(),
-                    budget: one.need.budget,
-                },
-                many => Why::FitsDevices {
-                    count: u32::try_from(many.len()).unwrap_or(u32::MAX),
-                    needed: many.iter().map(|device| device.need.total()).sum(),
-                    budget: many.iter().map(|device| device.need.budget).sum(),
-                },
-            }),
-            Verdict::Spills if attempt.load.gpu_layers > layers => {
-                why.push(Why::ExpertsSpill {
-                    on_host: attempt.load.host_experts,
-                    layers,
-                });
-            }
-            Verdict::Spills => {
-                let on_host = layers.saturating_sub(attempt.load.gpu_layers.saturating_sub(1));
-                why.push(Why::LayersSpill { on_host, layers });
-            }
-        }
-        why.push(Why::ReserveKept {
-            reserve: self.bench.ground.reserve,
-        });
-        let context = attempt.load.context;
-        let trained = self.shape.context_trained;
-        match self.wishes.context {
-            Some(asked) if asked > context => why.push(Why::ContextCapped { asked, trained }),
-            Some(_) => {}
-            None => {
-                let usual = CONTEXTS[0].min(self.context_most());
-                why.push(if context < usual {
-                    Why::ContextReduced { context, usual }
-                } else {
-                    Why::ContextChosen { context, trained }
-                });
-            }
-        }
-        if self.wishes.kv.is_none() && attempt.load.key_type != CacheType::F16 {
-            why.push(Why::CacheQuantised {
-                kind: attempt.load.key_type.argument(),
-            });
-        }
-        if !self.shape.is_known() {
-            why.push(Why::UnknownArchitecture {
-                architecture: self.shape.architecture.clone(),
-            });
-        }
-        if self.shape.estimated {
-            why.push(Why::FromCatalog);
-        }
-        why.extend(self.bench.ground.why.iter().cloned());
-        why
     }
 }

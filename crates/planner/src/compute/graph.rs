@@ -199,10 +199,11 @@ impl Graph {
         self.same_shape(Op::Rope, of, &[positions, factors])
     }
 
-    fn same_shape(&mut self, op: Op, of: Id, with: &[Id]) -> Id {
+    fn same_shape(&mut self, op: Op, of: Id, others: &[Id]) -> Id {
         let mut given = [of, Id::NONE, Id::NONE];
-        given[1..=with.len()].copy_from_slice(with);
-        let (width, dims) = (self[of].width, self[of].dims);
+        given[1..=others.len()].copy_from_slice(others);
+        let like = &self[of];
+        let (width, dims) = (like.width, like.dims);
         self.add(op, width, dims, &given)
     }
 
@@ -278,9 +279,9 @@ impl Graph {
             }
         }
         if self[id].op == Op::Leaf {
-            self.leafs.push(id)
+            self.leafs.push(id);
         } else {
-            self.nodes.push(id)
+            self.nodes.push(id);
         }
     }
 

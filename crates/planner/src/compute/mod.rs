@@ -4,6 +4,7 @@
 //! graph. So the graph is built here as llama.cpp builds it, without data, and both are followed on sizes.
 
 mod allocate;
+mod build;
 mod graph;
 pub(crate) mod network;
 mod schedule;
@@ -31,7 +32,7 @@ pub(crate) fn buffers(
     place: &Where,
     backends: &[BackendTraits],
 ) -> Vec<u64> {
-    let mut graph = network::build(network, batch, place);
+    let mut graph = build::build(network, batch, place);
     let copies = if place.pipelined {
         Copies::Four
     } else {

@@ -41,8 +41,8 @@ impl Placement {
             }
             // llama.cpp divides in single precision.
             #[expect(clippy::cast_precision_loss, reason = "layer numbers are small")]
-            let share = (layer - first) as f32 / on_devices as f32;
-            let device = bounds.iter().take_while(|&&bound| bound <= share).count();
+            let fraction = (layer - first) as f32 / on_devices as f32;
+            let device = bounds.iter().take_while(|&&bound| bound <= fraction).count();
             u8::try_from(device.min(pools.len().saturating_sub(1))).unwrap_or(host)
         };
         let full = !pools.is_empty() && load.gpu_layers > layer_count;
@@ -72,7 +72,6 @@ fn bounds(load: &Load, pools: &[Pool]) -> Vec<f32> {
     let mut bounds = Vec::with_capacity(pools.len());
     for (at, pool) in pools.iter().enumerate() {
         #[expect(
-            clippy::cast_possible_truncation,
             clippy::cast_precision_loss,
             reason = "llama.cpp keeps shares in single precision"
         )]

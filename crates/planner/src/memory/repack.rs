@@ -67,6 +67,10 @@ impl HostCpu {
     }
 
     /// `ggml_repack_get_optimal_repack_type`.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the list of ggml's kernels; every other type has none"
+    )]
     fn reorders(self, weight: &Weight) -> bool {
         use TensorType as T;
         let [_, rows, matrices] = weight.dims;
@@ -91,6 +95,10 @@ impl HostCpu {
 }
 
 /// `ggml_backend_amx_get_alloc_size`, for weights that the tiles take.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the list of ggml's kernels; every other type has none"
+)]
 fn amx_bytes(weight: &Weight) -> Option<u64> {
     use TensorType as T;
     let [row, rows, matrices] = weight.dims;

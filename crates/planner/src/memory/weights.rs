@@ -95,13 +95,12 @@ impl Placer<'_> {
     }
 
     fn on_host(&mut self, weight: &Weight) {
-        match self.cpu.copy_bytes(weight) {
-            Some(bytes) => self.placed.repacked = self.placed.repacked.plus(Bytes(bytes)),
-            None => {
-                let host = self.pools.len();
-                let bytes = weight.bytes.round_up(HOST.alignment);
-                self.placed.pools[host] = self.placed.pools[host].plus(bytes);
-            }
+        if let Some(bytes) = self.cpu.copy_bytes(weight) {
+            self.placed.repacked = self.placed.repacked.plus(Bytes(bytes));
+        } else {
+            let host = self.pools.len();
+            let bytes = weight.bytes.round_up(HOST.alignment);
+            self.placed.pools[host] = self.placed.pools[host].plus(bytes);
         }
     }
 }

@@ -98,7 +98,6 @@ impl Mix {
         use TensorType as T;
         let plain = quant.trim_start_matches("UD-");
         let (base, fine, medium) = match plain {
-            "Q4_K_M" | "Q4_K_XL" | "Q4_K_L" => (T::Q4_K, T::Q6_K, true),
             "Q4_K_S" => (T::Q4_K, T::Q6_K, false),
             "Q5_K_M" | "Q5_K_XL" | "Q5_K_L" => (T::Q5_K, T::Q6_K, true),
             "Q5_K_S" => (T::Q5_K, T::Q6_K, false),
@@ -112,6 +111,7 @@ impl Mix {
             "F16" => (T::F16, T::F16, false),
             "BF16" => (T::BF16, T::BF16, false),
             "F32" => (T::F32, T::F32, false),
+            // Q4_K_M, the most common, and whatever else: the size of the file corrects it.
             _ => (T::Q4_K, T::Q6_K, true),
         };
         Self {
@@ -124,6 +124,10 @@ impl Mix {
 }
 
 /// What llama-quantize takes for rows that do not divide into the blocks of `kind`.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "llama-quantize's own list, with its own default"
+)]
 fn fitting(kind: TensorType, row: u64) -> TensorType {
     use TensorType as T;
     if row.is_multiple_of(kind.block().0) {

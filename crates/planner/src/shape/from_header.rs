@@ -50,7 +50,8 @@ impl Keys<'_> {
     }
 }
 
-fn out_of_range(name: &str, value: impl ToString) -> HeaderError {
+fn out_of_range(name: &str, value: impl Into<u64>) -> HeaderError {
+    let value: u64 = value.into();
     HeaderError::BadField {
         field: name.into(),
         reason: BadReason::OutOfRange {
@@ -141,7 +142,7 @@ impl Shape {
         for tensor in tensors {
             let name = tensor.name.as_str();
             let (number, rest) = match name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
-                Some((number, rest)) => (number.parse::<usize>().ok(), rest),
+                Some((number, rest)) => (number.parse::<u32>().ok(), rest),
                 None => (None, name),
             };
             let weight = Weight {
@@ -155,7 +156,7 @@ impl Shape {
                 bytes: tensor.bytes,
             };
             match number {
-                Some(number) => match self.layers.get_mut(number) {
+                Some(number) => match self.layers.get_mut(number as usize) {
                     Some(layer) => layer.weights.push(weight),
                     None => return Err(out_of_range(name, number)),
                 },
@@ -235,7 +236,7 @@ fn layers(
         .unwrap_or_else(|| heads.clone());
     let widest = heads.iter().copied().max().unwrap_or(0);
     if widest == 0 {
-        return Err(out_of_range(&keys.name(HEADS), 0));
+        return Err(out_of_range(&keys.name(HEADS), 0u32));
     }
     let key_width = keys
         .optional("attention.key_length", WIDTH_MAX)?

@@ -1,0 +1,10 @@
+//! The planner against llama.cpp's own answers, against cases that broke others, and against chance.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod cases;
+mod catalog;
+mod machines;
+mod oracle;
+mod picks;
+mod properties;
