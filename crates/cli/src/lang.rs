@@ -139,7 +139,7 @@ impl Lang {
             (Param::Whole(n), "short") => self.short(*n),
             (Param::Whole(n), "seconds") => self.seconds(Bytes(*n).as_f64()),
             (Param::Number(n), "seconds") => self.seconds(*n),
-            (Param::Number(n), "percent") => format!("{} %", self.number(n * 100.0)),
+            (Param::Number(n), "percent") => format!("{} %", whole(n * 100.0)),
             (Param::Whole(_) | Param::Number(_) | Param::Text(_), _) => self.plain(value),
         }
     }

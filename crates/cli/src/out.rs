@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_os::environment::Environment;
 use plimsoll_wire::Params;
@@ -133,17 +133,21 @@ impl Out {
         }
     }
 
+    /// Rows under a header. The first column holds what people copy, so it is never broken.
     pub(crate) fn table(&self, header: &[&str]) -> Table {
-        let mut table = Table::new();
-        let style = match self.charset {
-            Charset::Unicode => presets::UTF8_HORIZONTAL_ONLY,
-            Charset::Ascii => presets::ASCII_HORIZONTAL_ONLY,
+        let line = if self.charset == Charset::Unicode {
+            '─'
+        } else {
+            '-'
         };
+        let style = TableStyle::new().header_separator(LineStyle::none().fill(line).junction(line));
+        let mut table = Table::new();
         table
             .load_style(style)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(u16::try_from(self.width).unwrap_or(u16::MAX))
-            .set_header(header.iter().copied());
+            .set_header(header.iter().copied())
+            .set_constraints([ColumnConstraint::ContentWidth]);
         table
     }
 

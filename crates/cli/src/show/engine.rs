@@ -35,7 +35,7 @@ pub(crate) fn engines(out: &Out, list: &EngineList) -> String {
                 state,
             ]);
         }
-        lines.push(table.to_string());
+        lines.push(table.trim_fmt());
     }
     if !list.available.is_empty() {
         let available = params! { flavours = clean(&list.available.join(", ")) };

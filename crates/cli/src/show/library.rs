@@ -22,7 +22,7 @@ pub(crate) fn models(out: &Out, library: &Library) -> String {
         for model in &library.models {
             table.add_row(row(out, model));
         }
-        lines.push(table.to_string());
+        lines.push(table.trim_fmt());
     }
     let place =
         params! { folder = clean(&library.folder), used = library.used_bytes, free = library.free_bytes };
@@ -57,7 +57,7 @@ pub(crate) fn models(out: &Out, library: &Library) -> String {
                 clean(&entry.licence.name),
             ]);
         }
-        lines.push(table.to_string());
+        lines.push(table.trim_fmt());
     }
     lines.join("\n")
 }
@@ -85,9 +85,7 @@ fn speed(out: &Out, plan: Option<&plimsoll_wire::Plan>) -> String {
     let range = plan
         .and_then(|plan| plan.speed.as_ref())
         .map(|speed| speed.decode_tps);
-    range
-        .map(|range| out.say("models.tps", &params! { mid = out.lang.number(range.mid) }))
-        .unwrap_or_default()
+    range.map(|range| out.lang.number(range.mid)).unwrap_or_default()
 }
 
 fn fit(out: &Out, verdict: Verdict) -> String {

@@ -107,7 +107,7 @@ fn devices(out: &Out, devices: &[Device]) -> String {
             clean(&device.source),
         ]);
     }
-    table.to_string()
+    table.trim_fmt()
 }
 
 fn with_source(out: &Out, value: String, source: &str) -> String {
