@@ -1,5 +1,7 @@
 //! The real IPC path without a display: configuration, permissions, the two commands, over Tauri's mock runtime.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where its ground is missing")]
+
 use std::path::Path;
 use std::sync::Arc;
 

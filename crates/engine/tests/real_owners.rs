@@ -205,6 +205,23 @@ async fn a_client_uses_the_owners_router_and_takes_over_when_it_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_asks_right_after_the_owner_died_gets_a_living_router() {
+    let home = Home::with_engine().await;
+    for _ in 0..5 {
+        let mut owner = Other::start("want", home.path());
+        let (router, _) = owner.ready().await;
+        let desk = home.desk();
+        desk.want().await.unwrap();
+        assert_eq!(pid(&desk), router);
+        kill(owner.child.pid());
+        gone("the router", &[router], ORPHANS_MAX).await;
+        desk.want().await.unwrap();
+        assert_ne!(pid(&desk), router, "the dead one");
+        desk.stop().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_that_keeps_takes_over_by_itself() {
     let home = Home::with_engine().await;
     let mut owner = Other::start("want", home.path());

@@ -132,23 +132,20 @@ pub(crate) fn complaints(crates: &[Crate]) -> Vec<String> {
             continue;
         };
         for used in &one.uses {
-            let fine = match used.name.strip_prefix("plimsoll-") {
-                Some(ours) => {
-                    allowed.contains(&ours)
-                        || (used.tests_only
-                            && (ours == "testkit"
-                                || tests_may_use.get(short).is_some_and(|more| more.contains(&ours))))
-                }
-                None => {
-                    let name = used.name.as_str();
-                    let at_home = only_in.get(name).is_none_or(|homes| homes.contains(&short));
-                    let tests_may = used.tests_only
-                        && only_in_tests_of
-                            .get(name)
-                            .is_some_and(|homes| homes.contains(&short));
-                    (at_home || tests_may)
-                        && (used.tests_only || !PURE.contains(&short) || !DOES_THINGS.contains(&name))
-                }
+            let fine = if let Some(ours) = used.name.strip_prefix("plimsoll-") {
+                allowed.contains(&ours)
+                    || (used.tests_only
+                        && (ours == "testkit"
+                            || tests_may_use.get(short).is_some_and(|more| more.contains(&ours))))
+            } else {
+                let name = used.name.as_str();
+                let at_home = only_in.get(name).is_none_or(|homes| homes.contains(&short));
+                let tests_may = used.tests_only
+                    && only_in_tests_of
+                        .get(name)
+                        .is_some_and(|homes| homes.contains(&short));
+                (at_home || tests_may)
+                    && (used.tests_only || !PURE.contains(&short) || !DOES_THINGS.contains(&name))
             };
             if !fine {
                 let place = if used.tests_only { " in its tests" } else { "" };

@@ -19,9 +19,10 @@ async fn one_click_to_a_proven_model_and_a_real_answer() {
         licence_accepted: false,
     };
     let begun = room.app.ask(setup).await.unwrap();
-    let states = |setup: &plimsoll_wire::Setup| setup.steps.iter().map(|step| step.state).collect::<Vec<_>>();
+    let progress_of =
+        |setup: &plimsoll_wire::Setup| setup.steps.iter().map(|step| step.state).collect::<Vec<_>>();
     assert_eq!(
-        states(&begun)[..2],
+        progress_of(&begun)[..2],
         [StepState::Done, StepState::Done],
         "both are here already"
     );
@@ -34,7 +35,7 @@ async fn one_click_to_a_proven_model_and_a_real_answer() {
     };
     assert_eq!(ended.fault, None);
     assert!(ended.done, "{ended:?}");
-    assert_eq!(states(&ended), [StepState::Done; 4]);
+    assert_eq!(progress_of(&ended), [StepState::Done; 4]);
 
     let status = room.app.ask(ReadStatus {}).await.unwrap();
     assert!(!status.first_start, "a model has answered here");

@@ -78,6 +78,8 @@ pub(super) struct Owner {
     number: u64,
     load_number: u64,
     keep: bool,
+    /// A router is on its way out because we said so; it is not followed again.
+    stopping: bool,
     front: Option<Front>,
     /// Held from before the start until the router is gone.
     lock: Option<Lock>,
@@ -115,6 +117,7 @@ impl Owner {
             number: 0,
             load_number: 0,
             keep: false,
+            stopping: false,
             front: None,
             lock: None,
             link: None,
@@ -142,7 +145,7 @@ impl Owner {
                 Some(note) = self.heard.recv() => self.hear(note),
                 () = changed(self.link.as_mut()) => self.look_at_models(),
                 () = timer => self.happened(Happened::TimerFired),
-                _ = look.tick(), if self.life == Life::Off => self.look_for_other(),
+                _ = look.tick(), if self.life == Life::Off && !self.stopping => self.look_for_other(),
             }
             self.others.retain(|job| !job.is_finished());
             self.start_next_load();
@@ -167,6 +170,9 @@ impl Owner {
     }
 
     fn answer(&mut self, ask: Ask) {
+        if matches!(ask, Ask::Want { .. } | Ask::Load { .. }) {
+            self.notice_dead_other();
+        }
         match ask {
             Ask::Want { keep, done } => {
                 self.keep |= keep;
@@ -208,6 +214,7 @@ impl Owner {
             }
             Note::LookedInto(name, trouble) => self.models.looked_into(&name, trouble),
             Note::Stopped(done) => {
+                self.stopping = false;
                 self.answers.push((done, Ok(())));
             }
             Note::Started(..)

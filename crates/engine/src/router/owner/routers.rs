@@ -95,6 +95,15 @@ impl Owner {
         }
     }
 
+    /// Who asks just after another owner died must not be sent to its dead router: the look that would
+    /// notice comes up to a quarter of a second later.
+    pub(super) fn notice_dead_other(&mut self) {
+        let dead = |link: &Link| link.child.is_none() && !link.state.is_alive();
+        if self.link.as_ref().is_some_and(dead) {
+            self.happened(Happened::OtherGone);
+        }
+    }
+
     pub(super) fn look_for_other(&mut self) {
         if let Some(state) = StateFile::read(&self.place.state())
             && state.owner.pid != process::own_pid()
@@ -193,6 +202,7 @@ impl Owner {
 
     pub(super) fn stop(&mut self, done: Done) {
         self.keep = false;
+        self.stopping = true;
         self.trouble = None;
         let lock = self.lock.take();
         let link = self
