@@ -37,9 +37,9 @@ async fn one_click_to_a_proven_model_and_a_real_answer() {
     assert!(ended.done, "{ended:?}");
     assert_eq!(progress_of(&ended), [StepState::Done; 4]);
 
-    let status = room.app.ask(ReadStatus {}).await.unwrap();
-    assert!(!status.first_start, "a model has answered here");
-    assert_eq!(status.default_model.as_deref(), Some(SMOLLM2));
+    let now = room.app.ask(ReadStatus {}).await.unwrap();
+    assert!(!now.first_start, "a model has answered here");
+    assert_eq!(now.default_model.as_deref(), Some(SMOLLM2));
     let proof = room
         .loaded(SMOLLM2)
         .await
