@@ -217,8 +217,8 @@ describe("the picker", () => {
     await waitFor(() =>
       expect(bodies("router/load")).toEqual([{ model: "qwen2.5-coder-0.5b-instruct:Q4_K_M", wishes: {} }]),
     );
-    expect(screen.queryByRole("dialog")).toBeNull();
-    expect(screen.getByRole("button", { name: "Choose a model. Now: Qwen2.5 Coder 0.5B" })).toBeVisible();
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    expect(await screen.findByRole("button", { name: "Choose a model. Now: Qwen2.5 Coder 0.5B" })).toBeVisible();
   });
 
   it("shows what does not fit with its reason", async () => {
