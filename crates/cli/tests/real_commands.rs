@@ -175,14 +175,15 @@ fn a_chat_streams_and_an_interrupt_stops_it() {
         started["user"]["text"], "Repeat this word:\n\nanchor",
         "typed and piped"
     );
-    assert!(
-        kinds.iter().filter(|kind| **kind == "textAdded").count() > 1,
-        "{kinds:?}"
-    );
+    // A short answer may come in one piece: pieces that arrive together are sent together.
+    assert!(kinds.contains(&"textAdded"), "{kinds:?}");
 
     let story = "Write a very long story about a ship and its crew, with every detail of every day.";
     let mut long = Running::start(&place, &["chat", "--model", &model, "--json", story]);
-    while long.line()["type"] != "textAdded" {}
+    // A long one comes in several, before its end.
+    for _ in 0..2 {
+        while long.line()["type"] != "textAdded" {}
+    }
     long.signal(Signal::INT);
     let ended = loop {
         let event = long.line();
