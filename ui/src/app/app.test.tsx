@@ -218,7 +218,9 @@ describe("the picker", () => {
       expect(bodies("router/load")).toEqual([{ model: "qwen2.5-coder-0.5b-instruct:Q4_K_M", wishes: {} }]),
     );
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-    expect(await screen.findByRole("button", { name: "Choose a model. Now: Qwen2.5 Coder 0.5B" })).toBeVisible();
+    expect(
+      await screen.findByRole("button", { name: "Choose a model. Now: Qwen2.5 Coder 0.5B" }),
+    ).toBeVisible();
   });
 
   it("shows what does not fit with its reason", async () => {
