@@ -64,6 +64,10 @@ impl Memo {
     }
 
     pub(crate) async fn keep_last_model(&self, id: &str) -> Result<(), StoreError> {
+        // Each turn says it, and a write would have each turn wait for the disk.
+        if self.last_model().await?.as_deref() == Some(id) {
+            return Ok(());
+        }
         self.set(LAST_MODEL, &id).await
     }
 

@@ -163,6 +163,11 @@ impl RouterOwner {
         }
     }
 
+    /// The id, when a model of exactly this id is ready.
+    pub(crate) fn ready(&self, id: &str) -> Option<String> {
+        Some(self.usable(id)?.id)
+    }
+
     fn usable(&self, id: &str) -> Option<Usable> {
         let state = self.desk.state();
         let state = state.borrow();

@@ -78,12 +78,7 @@ impl Store {
                 limit,
             });
         }
-        self.ask(move |db| db.set(&id, "title", Some(&title), now)).await
-    }
-
-    pub async fn set_model(&self, id: &str, model: &str, now: i64) -> Result<Conversation, StoreError> {
-        let (id, model) = (id.to_owned(), model.to_owned());
-        self.ask(move |db| db.set(&id, "model", Some(&model), now)).await
+        self.ask(move |db| db.set_title(&id, &title, now)).await
     }
 
     /// To the trash. Nothing is lost until [`Self::empty_trash`].
@@ -147,16 +142,10 @@ impl Db {
         })
     }
 
-    fn set(
-        &mut self,
-        id: &str,
-        column: &'static str,
-        value: Option<&str>,
-        now: i64,
-    ) -> Result<Conversation, StoreError> {
+    fn set_title(&mut self, id: &str, title: &str, now: i64) -> Result<Conversation, StoreError> {
         self.write(|transaction, _| {
-            let sql = format!("UPDATE conversations SET {column} = ?2, updated_at = ?3 WHERE id = ?1");
-            transaction.execute(&sql, params![id, value, now])?;
+            let sql = "UPDATE conversations SET title = ?2, updated_at = ?3 WHERE id = ?1";
+            transaction.execute(sql, params![id, title, now])?;
             get(transaction, id)
         })
     }
@@ -188,6 +177,12 @@ pub(crate) fn head(transaction: &Transaction<'_>, id: &str) -> Result<Option<Str
         )
         .optional()?;
     found.ok_or_else(|| StoreError::NoConversation { id: id.to_owned() }.into())
+}
+
+pub(crate) fn set_model(transaction: &Transaction<'_>, id: &str, model: &str) -> Result<(), Failed> {
+    let sql = "UPDATE conversations SET model = ?2 WHERE id = ?1 AND model IS NOT ?2";
+    transaction.execute(sql, params![id, model])?;
+    Ok(())
 }
 
 /// A new message became the last one.
@@ -222,7 +217,7 @@ fn title_from(text: &str) -> String {
     format!("{}…", short[..cut].trim_end())
 }
 
-fn open(transaction: &Transaction<'_>, id: &str) -> Result<Opened, Failed> {
+pub(crate) fn open(transaction: &Transaction<'_>, id: &str) -> Result<Opened, Failed> {
     let conversation = get(transaction, id)?;
     let messages = match head(transaction, id)? {
         Some(head) => path_to(transaction, &head)?,

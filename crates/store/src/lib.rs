@@ -23,5 +23,5 @@ mod writers;
 pub use conversations::{Conversation, Opened, Shown};
 pub use error::{Limited, StoreError};
 pub use ledger::{Measurement, TransferRecord, TransferState};
-pub use messages::{End, Finish, Message, Piece, Role};
+pub use messages::{Begun, End, Finish, Message, Piece, Role};
 pub use store::Store;

@@ -2,9 +2,9 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::conversations::{get, head, moved_on, name_by};
+use crate::conversations::{Opened, get, head, moved_on, name_by, open, set_model};
 use crate::db::{Db, Failed};
-use crate::writers::mark_interrupted;
+use crate::writers::{Writers, mark_interrupted};
 use crate::{Limited, Store, StoreError};
 
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -108,7 +108,30 @@ pub struct Finish {
     pub at: i64,
 }
 
+/// A turn that has begun: what was said before it, the question, and the answer that is still empty.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Begun {
+    /// With the model that answers, and without the two new messages.
+    pub before: Opened,
+    pub user: Message,
+    pub answer: Message,
+}
+
 impl Store {
+    /// A person's message and an empty answer behind it, both or neither, for one wait on the disk: the person
+    /// waits for it as well. The conversation is answered by `model` from here on.
+    pub async fn begin_turn(
+        &self,
+        conversation: &str,
+        text: &str,
+        model: &str,
+        now: i64,
+    ) -> Result<Begun, StoreError> {
+        let (conversation, text, model) = (conversation.to_owned(), text.to_owned(), model.to_owned());
+        self.ask(move |db| db.begin_turn(&conversation, text, &model, now))
+            .await
+    }
+
     /// A person's message behind the last one. The first gives the conversation its title.
     pub async fn add_user_message(
         &self,
@@ -142,6 +165,24 @@ impl Store {
 }
 
 impl Db {
+    fn begin_turn(
+        &mut self,
+        conversation: &str,
+        text: String,
+        model: &str,
+        now: i64,
+    ) -> Result<Begun, StoreError> {
+        check_size(text.len())?;
+        self.write(|transaction, writers| {
+            check_idle(transaction, writers, conversation, now)?;
+            set_model(transaction, conversation, model)?;
+            let before = open(transaction, conversation)?;
+            let user = add_user_message(transaction, conversation, text, now)?;
+            let answer = begin_answer(transaction, writers, conversation, now)?;
+            Ok(Begun { before, user, answer })
+        })
+    }
+
     fn add_user_message(
         &mut self,
         conversation: &str,
@@ -149,36 +190,14 @@ impl Db {
         now: i64,
     ) -> Result<Message, StoreError> {
         check_size(text.len())?;
-        self.write(|transaction, _| {
-            let parent = head(transaction, conversation)?;
-            let message = new_message(Role::User, parent, text, now);
-            insert(transaction, conversation, &message, None)?;
-            name_by(transaction, conversation, &message.text)?;
-            moved_on(transaction, conversation, &message.id, now)?;
-            Ok(message)
-        })
+        self.write(|transaction, _| add_user_message(transaction, conversation, text, now))
     }
 
     fn begin_answer(&mut self, conversation: &str, now: i64) -> Result<Message, StoreError> {
         self.write(|transaction, writers| {
             get(transaction, conversation)?;
-            mark_interrupted(transaction, writers, now)?;
-            let running: bool = transaction.query_row(
-                "SELECT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND writer IS NOT NULL)",
-                params![conversation],
-                |row| row.get(0),
-            )?;
-            if running {
-                return Err(StoreError::AnswerRunning {
-                    conversation: conversation.to_owned(),
-                }
-                .into());
-            }
-            let parent = head(transaction, conversation)?;
-            let message = new_message(Role::Assistant, parent, String::new(), now);
-            insert(transaction, conversation, &message, Some(writers.me()))?;
-            moved_on(transaction, conversation, &message.id, now)?;
-            Ok(message)
+            check_idle(transaction, writers, conversation, now)?;
+            begin_answer(transaction, writers, conversation, now)
         })
     }
 
@@ -225,6 +244,53 @@ impl Db {
             ended.ok_or_else(|| StoreError::NoMessage { id: answer.to_owned() }.into())
         })
     }
+}
+
+fn add_user_message(
+    transaction: &Transaction<'_>,
+    conversation: &str,
+    text: String,
+    now: i64,
+) -> Result<Message, Failed> {
+    let parent = head(transaction, conversation)?;
+    let message = new_message(Role::User, parent, text, now);
+    insert(transaction, conversation, &message, None)?;
+    name_by(transaction, conversation, &message.text)?;
+    moved_on(transaction, conversation, &message.id, now)?;
+    Ok(message)
+}
+
+fn begin_answer(
+    transaction: &Transaction<'_>,
+    writers: &Writers,
+    conversation: &str,
+    now: i64,
+) -> Result<Message, Failed> {
+    let parent = head(transaction, conversation)?;
+    let message = new_message(Role::Assistant, parent, String::new(), now);
+    insert(transaction, conversation, &message, Some(writers.me()))?;
+    moved_on(transaction, conversation, &message.id, now)?;
+    Ok(message)
+}
+
+/// Refuses while an answer is written in the conversation, by this process or another one that is alive.
+fn check_idle(
+    transaction: &Transaction<'_>,
+    writers: &Writers,
+    conversation: &str,
+    now: i64,
+) -> Result<(), Failed> {
+    mark_interrupted(transaction, writers, now)?;
+    let running: bool = transaction.query_row(
+        "SELECT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND writer IS NOT NULL)",
+        params![conversation],
+        |row| row.get(0),
+    )?;
+    if running {
+        let conversation = conversation.to_owned();
+        return Err(StoreError::AnswerRunning { conversation }.into());
+    }
+    Ok(())
 }
 
 fn new_message(role: Role, parent: Option<String>, text: String, now: i64) -> Message {

@@ -73,18 +73,17 @@ pub(super) async fn start_turn(app: Arc<App>, call: StartTurn) -> Result<Started
     }
     let conversation = app.store.conversation(&call.conversation).await?;
     let model = match call.model.or_else(|| conversation.model.clone()) {
-        Some(name) => app.models.find_on_disk(&name).await?.id,
+        // Of a model that is ready nothing needs to be looked for on the disk.
+        Some(name) => match app.router.ready(&name) {
+            Some(id) => id,
+            None => app.models.find_on_disk(&name).await?.id,
+        },
         None => app
             .models
             .default_model()
             .await?
             .ok_or_else(|| fault(FaultCode::UnknownModel, []))?,
     };
-    if conversation.model.as_ref() != Some(&model) {
-        app.store
-            .set_model(&call.conversation, &model, clock::now_s())
-            .await?;
-    }
     let answering = LocalAnswering {
         app: Arc::clone(&app),
     };

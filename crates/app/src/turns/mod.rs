@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use plimsoll_agent::Transcript;
 use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
-use plimsoll_store::{Finish, Message, Opened, Piece, Role, Store};
+use plimsoll_store::{Begun, Finish, Message, Opened, Piece, Role, Store};
 use plimsoll_wire::{ChatEnd, Event, Fault, FaultCode, TurnStats};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -122,14 +122,11 @@ impl Turns {
         answering: A,
     ) -> Result<String, Failed> {
         let claim = self.claim(conversation, &model)?;
-        let now = clock::now_s();
-        let before = self.store.open_conversation(conversation, now).await?;
-        if before.running.is_some() {
-            // Another of our processes is at it.
-            return Err(busy(conversation).into());
-        }
-        let user = self.store.add_user_message(conversation, text, now).await?;
-        let answer = self.store.begin_answer(conversation, now).await?;
+        // Another of our processes may be at it: the store knows, and refuses.
+        let Begun { before, user, answer } = self
+            .store
+            .begin_turn(conversation, text, &model, clock::now_s())
+            .await?;
         let turn = answer.id.clone();
         let question = Question {
             transcript: transcript(&before, &user),

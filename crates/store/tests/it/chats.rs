@@ -107,6 +107,37 @@ async fn everything_is_there_after_the_next_start() {
 }
 
 #[tokio::test]
+async fn a_turn_begins_whole_or_not_at_all() {
+    let (_folder, store) = fresh().await;
+    let chat = store.create_conversation(None, 1).await.unwrap();
+    let begun = store.begin_turn(&chat.id, "hi", "m", 2).await.unwrap();
+    assert!(begun.before.messages.is_empty());
+    assert_eq!(begun.answer.parent.as_ref(), Some(&begun.user.id));
+    let refused = store.begin_turn(&chat.id, "again", "other", 3).await.unwrap_err();
+    assert!(matches!(refused, StoreError::AnswerRunning { .. }), "{refused:?}");
+    let opened = store.open_conversation(&chat.id, 4).await.unwrap();
+    assert_eq!(opened.messages, [begun.user.clone(), begun.answer.clone()]);
+    assert_eq!(
+        opened.conversation.model.as_deref(),
+        Some("m"),
+        "the refused turn left nothing"
+    );
+
+    store
+        .finish_answer(&begun.answer.id, finish(End::Complete, 5))
+        .await
+        .unwrap();
+    let second = store.begin_turn(&chat.id, "again", "other", 6).await.unwrap();
+    let before: Vec<_> = second.before.messages.iter().map(|message| &message.id).collect();
+    assert_eq!(before, [&begun.user.id, &begun.answer.id]);
+    let nowhere = store.begin_turn("nowhere", "hi", "m", 7).await.unwrap_err();
+    assert!(
+        matches!(nowhere, StoreError::NoConversation { .. }),
+        "{nowhere:?}"
+    );
+}
+
+#[tokio::test]
 async fn an_answer_ends_exactly_once() {
     let (_folder, store) = fresh().await;
     let chat = store.create_conversation(None, 1).await.unwrap();
@@ -192,8 +223,9 @@ async fn titles_and_models_can_be_changed() {
         .add_user_message(&chat.id, "another title?", 3)
         .await
         .unwrap();
-    let named = store.set_model(&chat.id, "m", 4).await.unwrap();
-    assert_eq!(store.conversation(&chat.id).await.unwrap(), named);
+    let begun = store.begin_turn(&chat.id, "which model?", "m", 4).await.unwrap();
+    let named = store.conversation(&chat.id).await.unwrap();
+    assert_eq!(begun.before.conversation.model.as_deref(), Some("m"));
     assert_eq!(
         (named.title.as_str(), named.model.as_deref(), named.updated_at),
         ("Hulls", Some("m"), 4)
