@@ -4,6 +4,7 @@
 //! person, sent with a report and judged on another machine. Only what has no text of its own (the answers of
 //! NVML and of `sysinfo`) has fields. No host name, no user name and no serial number is recorded.
 
+mod graphics;
 #[cfg(target_os = "linux")]
 mod linux;
 mod nvml;
@@ -17,6 +18,7 @@ use plimsoll_os::Environment;
 use plimsoll_units::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use graphics::{Asked, DxgiAdapter, MetalDevice, VulkanDevice, VulkanHeap, VulkanKind};
 pub use nvml::{MigSlice, Nvml, NvmlDevice, NvmlMemory, Reading};
 pub use nvml_record::{NVML_CHILD_WORD, nvml_child_main};
 pub(crate) use nvml_record::{identity_of, open as open_nvml};
@@ -58,6 +60,12 @@ pub struct Facts {
     pub facts: BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nvml: Option<Nvml>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vulkan: Option<Asked<VulkanDevice>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dxgi: Option<Asked<DxgiAdapter>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metal: Option<Asked<MetalDevice>>,
 }
 
 /// What the `sysinfo` library says, on every system.
@@ -149,7 +157,7 @@ fn record_without_drivers(environment: &Environment) -> Facts {
         system: Some(system()),
         variables,
         facts,
-        nvml: None,
+        ..Facts::default()
     }
 }
 
