@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use plimsoll_hardware::facts::{self, NvmlThrough};
 use plimsoll_hardware::{Machine, Sourced, judge, measure_host_bandwidth};
-use plimsoll_os::Environment;
 use plimsoll_os::jobs::{JobError, Scope};
+use plimsoll_os::{Environment, clock};
 use plimsoll_units::BytesPerSecond;
 use tokio::sync::Mutex;
 
@@ -28,6 +28,8 @@ pub(crate) struct MachineOwner {
 struct Known {
     machine: Arc<Machine>,
     at: Instant,
+    /// What was measured of this machine's RAM so far.
+    bandwidth: Option<Bandwidth>,
 }
 
 impl Known {
@@ -37,6 +39,13 @@ impl Known {
             Freshness::Within(age) => self.at.elapsed() <= age,
             Freshness::Anew => false,
         }
+    }
+
+    /// Another source may know the speed; then nothing is measured.
+    fn wants_measuring(&self, now_s: i64) -> bool {
+        let by_us = |known: &Sourced<BytesPerSecond>| known.source == MEASURED;
+        self.machine.memory.bandwidth.as_ref().is_none_or(by_us)
+            && self.bandwidth.as_ref().is_none_or(|kept| kept.is_due(now_s))
     }
 }
 
@@ -50,6 +59,15 @@ pub(crate) enum Freshness {
     Anew,
 }
 
+/// What is done about the speed of the RAM, which no system tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RamSpeed {
+    /// Given when it was measured before, else left out.
+    AsKnown,
+    /// Measured when it is not known, or not surely: all processors are busy for a third of a second.
+    Measured,
+}
+
 impl MachineOwner {
     pub(crate) fn new(environment: Environment, drivers: NvmlThrough, memo: Memo, jobs: Scope) -> Self {
         Self {
@@ -61,56 +79,67 @@ impl MachineOwner {
         }
     }
 
-    pub(crate) async fn read(&self, freshness: Freshness) -> Result<Arc<Machine>, JobError> {
-        let mut known = self.known.lock().await;
-        if let Some(known) = known.as_ref().filter(|known| known.is_good_for(freshness)) {
-            return Ok(Arc::clone(&known.machine));
-        }
+    pub(crate) async fn read(&self, freshness: Freshness, speed: RamSpeed) -> Result<Arc<Machine>, JobError> {
+        let mut slot = self.known.lock().await;
+        let known = match slot.take().filter(|known| known.is_good_for(freshness)) {
+            Some(known) => known,
+            None => self.probe().await?,
+        };
+        let known = match speed {
+            RamSpeed::Measured if known.wants_measuring(clock::now_s()) => self.measured(known).await?,
+            RamSpeed::Measured | RamSpeed::AsKnown => known,
+        };
+        Ok(Arc::clone(&slot.insert(known).machine))
+    }
+
+    async fn probe(&self) -> Result<Known, JobError> {
         let (environment, drivers) = (self.environment.clone(), self.drivers.clone());
         let probe = move |_| judge(&facts::record(&environment, &drivers));
         let mut machine = self.jobs.start_blocking(probe).await?;
-        if machine.memory.bandwidth.is_none() {
-            machine.memory.bandwidth = self.bandwidth(&machine).await?;
-        }
-        let machine = Arc::new(machine);
-        *known = Some(Known {
-            machine: Arc::clone(&machine),
-            at: Instant::now(),
-        });
-        Ok(machine)
-    }
-
-    /// Measured once per machine and kept: it takes a third of a second of all processors.
-    async fn bandwidth(&self, machine: &Machine) -> Result<Option<Sourced<BytesPerSecond>>, JobError> {
-        let of = fingerprint(machine);
         let kept = self.memo.bandwidth().await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the measured bandwidth cannot be read; measuring again");
+            tracing::warn!(%error, "the measured bandwidth cannot be read");
             None
         });
-        let kept = kept.filter(|kept| kept.machine == of);
-        if let Some(kept) = kept {
-            return Ok(Some(measured(BytesPerSecond(kept.bytes_per_s))));
+        let of = fingerprint(&machine);
+        let bandwidth = kept.filter(|kept| kept.machine == of);
+        if machine.memory.bandwidth.is_none() {
+            machine.memory.bandwidth = bandwidth.as_ref().map(sourced);
         }
+        Ok(Known {
+            machine: Arc::new(machine),
+            at: Instant::now(),
+            bandwidth,
+        })
+    }
+
+    async fn measured(&self, known: Known) -> Result<Known, JobError> {
         let Some(now) = self.jobs.start_blocking(|_| measure_host_bandwidth()).await? else {
-            return Ok(None);
+            return Ok(known);
         };
-        // One that something else disturbed is too low: good enough for now, not for keeping.
-        if now.quiet {
-            let kept = Bandwidth {
-                machine: of,
-                bytes_per_s: now.read.0,
-            };
-            if let Err(error) = self.memo.keep_bandwidth(&kept).await {
-                tracing::warn!(%error, "the measured bandwidth is not kept");
-            }
+        let seen = Bandwidth {
+            machine: fingerprint(&known.machine),
+            bytes_per_s: now.read.0,
+            quiet: now.quiet,
+            settled: false,
+            measured_at: clock::now_s(),
+        };
+        let bandwidth = seen.after(known.bandwidth.as_ref());
+        if let Err(error) = self.memo.keep_bandwidth(&bandwidth).await {
+            tracing::warn!(%error, "the measured bandwidth is not kept");
         }
-        Ok(Some(measured(now.read)))
+        let mut machine = Machine::clone(&known.machine);
+        machine.memory.bandwidth = Some(sourced(&bandwidth));
+        Ok(Known {
+            machine: Arc::new(machine),
+            at: known.at,
+            bandwidth: Some(bandwidth),
+        })
     }
 }
 
-fn measured(value: BytesPerSecond) -> Sourced<BytesPerSecond> {
+fn sourced(bandwidth: &Bandwidth) -> Sourced<BytesPerSecond> {
     Sourced {
-        value,
+        value: BytesPerSecond(bandwidth.bytes_per_s),
         source: MEASURED.to_owned(),
     }
 }

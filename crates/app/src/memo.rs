@@ -15,12 +15,55 @@ const SET_UP: &str = "memo.setUp";
 const DAMAGED: &str = "memo.damagedModels";
 const LICENCES: &str = "memo.licencesAccepted";
 
-/// The measured memory bandwidth of the machine that is named.
+/// The measured memory bandwidth of the machine that is named. Records of before the last three fields were
+/// kept whatever else the machine did, so they count as disturbed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Bandwidth {
     pub(crate) machine: String,
     pub(crate) bytes_per_s: u64,
+    /// Nothing else was seen to keep the machine busy.
+    #[serde(default)]
+    pub(crate) quiet: bool,
+    /// Two quiet measurements with time between them agreed.
+    #[serde(default)]
+    pub(crate) settled: bool,
+    #[serde(default)]
+    pub(crate) measured_at: i64,
+}
+
+impl Bandwidth {
+    /// Whatever disturbed one measurement is over by then, as a rule.
+    const AGAIN_AFTER_S: i64 = 10 * 60;
+    /// Measurements of a quiet machine differ by less.
+    const AGREES_PERCENT: u64 = 85;
+
+    /// Whether it is worth measuring again.
+    pub(crate) fn is_due(&self, now_s: i64) -> bool {
+        // A clock that was set back must not keep a wrong figure for years.
+        let age = now_s.saturating_sub(self.measured_at);
+        !self.settled && !(0..Self::AGAIN_AFTER_S).contains(&age)
+    }
+
+    /// What is believed after this measurement, given the one before. Whatever disturbs makes the figure too
+    /// low and nothing makes it too high, so the larger one counts. That the processors were quiet is not
+    /// enough to believe the first: the bus of a virtual machine is shared with neighbours it does not see.
+    pub(crate) fn after(self, before: Option<&Self>) -> Self {
+        let Some(before) = before.filter(|before| before.machine == self.machine) else {
+            return self;
+        };
+        let (low, high) = if self.bytes_per_s < before.bytes_per_s {
+            (self.bytes_per_s, before.bytes_per_s)
+        } else {
+            (before.bytes_per_s, self.bytes_per_s)
+        };
+        let agree = u128::from(low) * 100 >= u128::from(high) * u128::from(Self::AGREES_PERCENT);
+        Self {
+            bytes_per_s: high,
+            settled: before.settled || (self.quiet && before.quiet && agree),
+            ..self
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -132,7 +175,47 @@ mod tests {
     use plimsoll_store::Store;
     use plimsoll_wire::Settings;
 
-    use super::Memo;
+    use super::{Bandwidth, Memo};
+
+    fn measured(gb_per_s: u64, quiet: bool, at: i64) -> Bandwidth {
+        Bandwidth {
+            machine: "one".into(),
+            bytes_per_s: gb_per_s * 1_000_000_000,
+            quiet,
+            settled: false,
+            measured_at: at,
+        }
+    }
+
+    #[test]
+    fn a_bandwidth_of_a_busy_moment_is_measured_again_and_does_not_stay() {
+        let busy = measured(5, false, 1_000);
+        assert!(!busy.is_due(1_030), "used for what was asked just now");
+        assert!(
+            busy.is_due(1_600) && busy.is_due(10),
+            "also after the clock was set back"
+        );
+        let first = measured(20, true, 1_600).after(Some(&busy));
+        assert_eq!((first.bytes_per_s, first.settled), (20_000_000_000, false));
+        // A neighbour that nobody sees: quiet, and yet too low.
+        let low = measured(9, true, 3_000).after(Some(&first));
+        assert_eq!((low.bytes_per_s, low.settled), (20_000_000_000, false));
+        let settled = measured(19, true, 5_000).after(Some(&low));
+        assert_eq!((settled.bytes_per_s, settled.settled), (20_000_000_000, true));
+        assert!(!settled.is_due(9_999_999));
+        let elsewhere = Bandwidth {
+            machine: "two".into(),
+            ..measured(7, true, 6_000)
+        };
+        assert_eq!(elsewhere.clone().after(Some(&settled)), elsewhere);
+    }
+
+    #[test]
+    fn a_bandwidth_that_an_older_version_kept_is_not_believed_for_ever() {
+        let old: Bandwidth = serde_json::from_str(r#"{"machine":"one","bytesPerS":4600000000}"#).unwrap();
+        assert!(old.is_due(1_800_000_000));
+        assert!(!measured(20, true, 1).after(Some(&old)).settled);
+    }
 
     #[tokio::test]
     async fn what_is_not_said_stays_as_it_is() {

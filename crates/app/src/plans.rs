@@ -17,7 +17,7 @@ use plimsoll_wire::{self as wire, FaultCode, MakePlan, PlanWishes};
 use tokio::sync::watch;
 
 use crate::fault::{Failed, ToFault as _, fault};
-use crate::machine::{Freshness, MachineOwner};
+use crate::machine::{Freshness, MachineOwner, RamSpeed};
 use crate::models::{Known, Models, Named, OnDisk};
 use crate::router::{Loads, RouterOwner};
 use crate::to_wire;
@@ -246,7 +246,7 @@ impl Planner {
         given: &[wire::Anchor],
         freshness: Freshness,
     ) -> Result<Ground, Failed> {
-        let machine = self.machine.read(freshness).await?;
+        let machine = self.machine.read(freshness, RamSpeed::Measured).await?;
         let mut anchors = anchors_from(models, given).await?;
         if given.is_empty() {
             anchors = self.measured(models).await?;

@@ -52,6 +52,8 @@ pub(crate) struct ProbeArgs {
     pub(crate) facts: Option<PathBuf>,
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    #[arg(long, conflicts_with = "facts")]
+    pub(crate) measure: bool,
 }
 
 #[derive(Debug, Args)]

@@ -79,7 +79,11 @@ calls! {
     "machine/read" ReadMachine {
         /// Probe again instead of giving the last answer.
         #[serde(default)]
-        fresh: bool
+        fresh: bool,
+        /// Measure the speed of the RAM as well when it is not known yet: a third of a second of all processors.
+        #[serde(default)]
+        #[ts(as = "Option<bool>", optional)]
+        measure: bool
     } -> Machine;
     /// A plan for a library or catalog id (`id[:quant]`) or a GGUF path, on this machine.
     "plan/make" MakePlan {

@@ -457,7 +457,11 @@ export type ReadMachine = {
 /**
  * Probe again instead of giving the last answer.
  */
-fresh: boolean, };
+fresh: boolean, 
+/**
+ * Measure the speed of the RAM as well when it is not known yet: a third of a second of all processors.
+ */
+measure?: boolean, };
 
 export type MakePlan = { model: string, wishes: PlanWishes, 
 /**

@@ -9,7 +9,7 @@ use plimsoll_wire::{
 
 use crate::app::App;
 use crate::fault::{Failed, fault};
-use crate::machine::Freshness;
+use crate::machine::{Freshness, RamSpeed};
 use crate::to_wire;
 
 pub(super) async fn list_engines(app: Arc<App>, _: ListEngines) -> Result<EngineList, Failed> {
@@ -46,7 +46,7 @@ pub(super) async fn check_engine(app: Arc<App>, call: CheckEngine) -> Result<Che
 }
 
 pub(super) async fn install_engine(app: Arc<App>, call: InstallEngine) -> Result<Started, Failed> {
-    let machine = app.machine.read(Freshness::Known).await?;
+    let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
     let choice = app.engines.choice(&machine, call.flavour.as_deref())?;
     Ok(Started {
         id: app.fetch_engine(choice),
@@ -54,7 +54,7 @@ pub(super) async fn install_engine(app: Arc<App>, call: InstallEngine) -> Result
 }
 
 async fn list(app: &App) -> Result<EngineList, Failed> {
-    let machine = app.machine.read(Freshness::Known).await?;
+    let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
     app.engines.list(&machine)
 }
 

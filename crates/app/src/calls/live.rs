@@ -10,7 +10,7 @@ use plimsoll_wire::{
 
 use crate::app::App;
 use crate::fault::Failed;
-use crate::machine::Freshness;
+use crate::machine::{Freshness, RamSpeed};
 
 pub(super) async fn read_status(app: Arc<App>, _: ReadStatus) -> Result<Status, Failed> {
     Ok(Status {
@@ -27,7 +27,7 @@ pub(super) async fn read_status(app: Arc<App>, _: ReadStatus) -> Result<Status, 
 
 pub(super) async fn watch_status(app: Arc<App>, call: WatchStatus) -> Result<Done, Failed> {
     if call.on {
-        let machine = app.machine.read(Freshness::Known).await?;
+        let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
         app.sampler.look(&machine).await;
     } else {
         app.sampler.look_away().await;

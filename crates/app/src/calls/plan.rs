@@ -4,7 +4,7 @@ use plimsoll_wire::{Machine, MakePlan, Plan, ReadMachine, Recommend, Recommendat
 
 use crate::app::App;
 use crate::fault::Failed;
-use crate::machine::Freshness;
+use crate::machine::{Freshness, RamSpeed};
 use crate::to_wire;
 
 pub(super) async fn read_machine(app: Arc<App>, call: ReadMachine) -> Result<Machine, Failed> {
@@ -13,7 +13,12 @@ pub(super) async fn read_machine(app: Arc<App>, call: ReadMachine) -> Result<Mac
     } else {
         Freshness::Known
     };
-    Ok(to_wire::machine(&*app.machine.read(freshness).await?))
+    let speed = if call.measure {
+        RamSpeed::Measured
+    } else {
+        RamSpeed::AsKnown
+    };
+    Ok(to_wire::machine(&*app.machine.read(freshness, speed).await?))
 }
 
 pub(super) async fn make_plan(app: Arc<App>, call: MakePlan) -> Result<Plan, Failed> {

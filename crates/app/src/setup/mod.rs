@@ -14,6 +14,7 @@ use crate::App;
 use crate::bus::Bus;
 use crate::engines::Choice;
 use crate::fault::{Failed, fault};
+use crate::machine::{Freshness, RamSpeed};
 use crate::models::{Named, Order};
 
 #[derive(Debug, Clone)]
@@ -142,7 +143,7 @@ async fn work(app: &App, model: &str, quant: &str, licence_accepted: bool) -> Re
     let engine = match app.engines.kept.in_use() {
         Ok(engine) if engine.binary.is_file() => None,
         Ok(_) | Err(plimsoll_engine::EngineError::NoEngine) => {
-            let machine = app.machine.read(crate::machine::Freshness::Known).await?;
+            let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
             Some(app.engines.choice(&machine, None)?)
         }
         Err(error) => return Err(error.into()),

@@ -76,22 +76,34 @@ async fn every_reason_has_a_code_and_the_pick_is_one_of_the_catalog() {
 }
 
 #[tokio::test]
-async fn this_machine_is_probed_and_its_bandwidth_measured_once() {
+async fn the_bandwidth_is_measured_when_a_plan_needs_it_and_then_known() {
+    let speed = |machine: &Value| machine["memory"]["bandwidthBytesPerS"].clone();
     let mut place = Place::offline().await;
     let machine = place.call("machine/read", json!({})).await;
     assert!(machine["memory"]["totalBytes"].as_u64().unwrap() > 1 << 30);
-    assert_eq!(
-        machine["memory"]["bandwidthBytesPerS"]["source"],
-        json!("measured")
-    );
+    assert_eq!(speed(&machine), Value::Null, "nobody needed it yet");
     assert_eq!(
         place.call("machine/read", json!({})).await,
         machine,
         "the same answer, not another probe"
     );
+    place.call("plan/recommend", json!({})).await;
+    let measured = speed(&place.call("machine/read", json!({})).await);
+    assert_eq!(measured["source"], json!("measured"));
     place.restart().await;
     let again = place.call("machine/read", json!({})).await;
-    assert!(again["memory"]["bandwidthBytesPerS"]["value"].as_u64().is_some());
+    assert_eq!(speed(&again), measured, "kept, and not measured again at once");
+}
+
+#[tokio::test]
+async fn the_bandwidth_is_measured_when_somebody_asks_for_it() {
+    let place = Place::offline().await;
+    let machine = place.call("machine/read", json!({"measure": true})).await;
+    assert!(
+        machine["memory"]["bandwidthBytesPerS"]["value"]
+            .as_u64()
+            .is_some()
+    );
 }
 
 #[tokio::test]

@@ -20,7 +20,12 @@ pub(super) async fn ask(session: &Session, args: AskArgs) -> Result<(), Failure>
         Some(model) => model,
         None => choose(session).await?,
     };
-    let machine = session.ask(ReadMachine { fresh: false }).await?;
+    let machine = session
+        .ask(ReadMachine {
+            fresh: false,
+            measure: false,
+        })
+        .await?;
     let plan = MakePlan {
         model: model.clone(),
         wishes: PlanWishes::default(),

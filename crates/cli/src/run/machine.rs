@@ -8,6 +8,7 @@ use plimsoll_wire::ReadMachine;
 use super::Session;
 use crate::args::ProbeArgs;
 use crate::failure::{Failure, at, unreadable, unwritable};
+use crate::out::Form;
 use crate::show;
 
 /// A list of many recorded machines fits.
@@ -21,7 +22,9 @@ pub(super) async fn probe(session: &Session, args: ProbeArgs) -> Result<(), Fail
         let facts = plimsoll_app::record_facts(session.app.config());
         files::replace(&path, &facts).map_err(|error| unwritable(&path, &error))?;
     }
-    let machine = session.ask(ReadMachine { fresh: true }).await?;
+    // A program that asks in a loop must not keep every processor busy; a person wants every number.
+    let measure = args.measure || session.out.form == Form::Person;
+    let machine = session.ask(ReadMachine { fresh: true, measure }).await?;
     session.out.answer(&machine, show::machine);
     Ok(())
 }
