@@ -7,11 +7,15 @@
 mod devices;
 mod engines;
 mod error;
+mod files;
 mod models;
 mod packaged;
+mod shape;
 
 pub use devices::{Bandwidth, BandwidthRow, RowKind};
 pub use engines::{Asset, AssetRole, EngineRelease};
 pub use error::CatalogError;
-pub use models::{Ability, File, Licence, Model, Quality, Sampling, ShapeFacts, Variant};
+pub use files::{Draft, DraftKind, File, Projector, Variant};
+pub use models::{Ability, EngineNeed, EngineNeedKind, Licence, Model, Quality, Quoted, Sampling};
 pub use packaged::Catalog;
+pub use shape::{Mla, Recurrent, ShapeFacts};

@@ -1,7 +1,6 @@
-use plimsoll_units::Bytes;
 use serde::Deserialize;
 
-use crate::CatalogError;
+use crate::{CatalogError, Draft, File, Projector, ShapeFacts, Variant};
 
 /// One model, with everything that is needed to plan it without a file.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,14 +17,49 @@ pub struct Model {
     /// Parameters that one token touches; equal to `parameters` for a dense model.
     pub active_parameters: u64,
     pub context_trained: u32,
+    /// `text`, `image`, `audio`, `video`: what the model itself takes. What runs here is in `abilities`.
+    #[serde(default)]
+    pub modalities: Vec<String>,
     pub abilities: Vec<Ability>,
     pub quality: Quality,
     pub shape: ShapeFacts,
     /// The quantisation meant when none is named.
     pub default_quant: String,
     pub variants: Vec<Variant>,
+    /// For pictures; the first is the one that we take.
+    #[serde(default)]
+    pub projectors: Vec<Projector>,
+    /// The first is the one that we take.
+    #[serde(default)]
+    pub drafts: Vec<Draft>,
+    /// The llama.cpp build that it needs, as far as that is known.
+    #[serde(default)]
+    pub engine: Option<EngineNeed>,
     #[serde(default)]
     pub sampling: Option<Sampling>,
+    /// For other uses of the same model: without thinking, for code.
+    #[serde(default)]
+    pub other_sampling: Vec<Sampling>,
+    /// Names of fields that nobody confirmed.
+    #[serde(default)]
+    pub unverified: Vec<String>,
+}
+
+/// The oldest llama.cpp build that is known to run a model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct EngineNeed {
+    pub build: u32,
+    pub kind: EngineNeedKind,
+    pub source: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EngineNeedKind {
+    /// Older builds do not know the architecture.
+    Minimum,
+    /// It was seen working with this build; older ones may do.
+    SeenWorking,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -63,73 +97,25 @@ impl Ability {
     }
 }
 
-/// Our own editorial rank, 0 to 100, comparable within this catalog only. See `catalog/README.md`.
+/// Our own editorial rank, 0 to 100, comparable within this catalog only. See `docs/quality-ranks.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
     pub rank: u8,
     pub reason: String,
+    /// `YYYY-MM-DD`.
     pub rated_at: String,
+    /// Figures of others, each on its own scale: shown with their source, never used for the rank.
+    #[serde(default)]
+    pub quoted: Vec<Quoted>,
 }
 
-/// The architecture in numbers, as the GGUF header would give them.
+/// A figure that somebody else published.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ShapeFacts {
-    /// `general.architecture`.
-    pub architecture: String,
-    pub layers: u32,
-    pub embedding: u32,
-    pub feed_forward: u32,
-    pub heads: u32,
-    pub kv_heads: u32,
-    pub head_dim: u32,
-    pub vocabulary: u32,
-    pub tied_embeddings: bool,
-    #[serde(default)]
-    pub experts: Option<u32>,
-    #[serde(default)]
-    pub experts_used: Option<u32>,
-    #[serde(default)]
-    pub expert_feed_forward: Option<u32>,
-    /// Tokens in the window of a sliding layer.
-    #[serde(default)]
-    pub sliding_window: Option<u32>,
-    /// Every n-th layer sees everything.
-    #[serde(default)]
-    pub sliding_window_period: Option<u32>,
-    #[serde(default)]
-    pub full_attention_layers: Option<u32>,
-    pub source: String,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-pub struct Variant {
-    pub quant: String,
-    /// In the order of a split set.
-    pub files: Vec<File>,
-}
-
-impl Variant {
-    /// Of all files together.
-    #[must_use]
-    pub fn bytes(&self) -> Bytes {
-        self.files.iter().map(|file| file.bytes).sum()
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct File {
-    /// `owner/name` on the hub.
-    pub repo: String,
-    /// A commit, or `main` where none is pinned.
-    pub revision: String,
-    pub path: String,
-    pub bytes: Bytes,
-    /// 64 hexadecimal digits.
-    pub sha256: String,
-    /// Size, hash and revision are pinned by a project that checked them; else compare with the hub first.
-    pub verified: bool,
+pub struct Quoted {
+    pub metric: String,
+    pub value: String,
+    pub date: String,
     pub source: String,
 }
 
@@ -145,7 +131,21 @@ pub struct Sampling {
     pub top_k: Option<u32>,
     #[serde(default)]
     pub min_p: Option<f64>,
+    #[serde(default)]
+    pub presence_penalty: Option<f64>,
+    #[serde(default)]
+    pub repeat_penalty: Option<f64>,
+    /// What it is for.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// `false` where nobody confirmed it.
+    #[serde(default = "yes")]
+    pub verified: bool,
     pub source: String,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl Model {
@@ -175,12 +175,30 @@ impl Model {
         if self.id.is_empty() || !self.id.chars().all(plain) {
             return complain("an id is lower case letters, digits, - and .");
         }
+        if self.parameters == 0 || self.active_parameters == 0 || self.context_trained == 0 {
+            return complain("parameters and context are at least 1");
+        }
+        if self.active_parameters > self.parameters {
+            return complain("more active parameters than there are");
+        }
         if self.quality.rank > 100 {
             return complain("a quality rank is 0 to 100");
         }
         let shape = &self.shape;
-        if shape.layers == 0 || shape.embedding == 0 || shape.heads == 0 || shape.vocabulary == 0 {
+        let needed = [
+            shape.layers,
+            shape.embedding,
+            shape.heads,
+            shape.kv_heads,
+            shape.head_dim,
+            shape.vocabulary,
+        ];
+        if needed.contains(&0) || (shape.feed_forward == 0 && shape.experts.is_none()) {
             return complain("the shape has a zero");
+        }
+        // A refreshed file is a stranger's claim: what these numbers multiply to stays far below an overflow.
+        if shape.layers > 1_000 || needed.iter().any(|&number| number > 1 << 24) {
+            return complain("the shape is beyond any model");
         }
         if self.variant(None).is_none() {
             return complain("the default quant is not among the variants");
@@ -189,20 +207,17 @@ impl Model {
             if variant.files.is_empty() {
                 return complain("a variant without files");
             }
-            for one in &variant.files {
-                if one.bytes == Bytes::ZERO {
-                    return complain("a file without a size");
-                }
-                if one.sha256.len() != 64 || !one.sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
-                    return complain("a sha256 is 64 hexadecimal digits");
-                }
-                if one.repo.split('/').count() != 2 {
-                    return complain("a repository is owner/name");
-                }
-                if one.source.is_empty() {
-                    return complain("a file without a source");
-                }
+            if let Some(problem) = variant.files.iter().find_map(File::problem) {
+                return complain(problem);
             }
+        }
+        let beside = self.projectors.iter().map(|projector| &projector.file);
+        let mut beside = beside.chain(self.drafts.iter().map(|draft| &draft.file));
+        if let Some(problem) = beside.find_map(File::problem) {
+            return complain(problem);
+        }
+        if self.can(Ability::Vision) == self.projectors.is_empty() {
+            return complain("vision and a projector come together");
         }
         Ok(())
     }

@@ -7,18 +7,38 @@ use serde::de::DeserializeOwned;
 use crate::{Bandwidth, CatalogError, EngineRelease, File, Model, Variant};
 
 /// The catalog's files, as (name, text).
-const MODELS: &[(&str, &str)] = &[
-    ("models/gemma3.json", include_str!("../models/gemma3.json")),
-    ("models/gpt-oss.json", include_str!("../models/gpt-oss.json")),
-    ("models/llama.json", include_str!("../models/llama.json")),
-    ("models/mistral.json", include_str!("../models/mistral.json")),
-    (
-        "models/qwen2.5-coder.json",
-        include_str!("../models/qwen2.5-coder.json"),
-    ),
-    ("models/qwen3.json", include_str!("../models/qwen3.json")),
-    ("models/qwen3moe.json", include_str!("../models/qwen3moe.json")),
-    ("models/smollm2.json", include_str!("../models/smollm2.json")),
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$((concat!("models/", $name), include_str!(concat!("../models/", $name)))),*]
+    };
+}
+const MODELS: &[(&str, &str)] = files![
+    "deepseek.json",
+    "gemma3.json",
+    "gemma4.json",
+    "glm.json",
+    "gpt-oss.json",
+    "granite.json",
+    "kimi.json",
+    "lfm.json",
+    "llama.json",
+    "minimax.json",
+    "ministral.json",
+    "mistral.json",
+    "nemotron.json",
+    "olmo.json",
+    "phi.json",
+    "qwen2.5-coder.json",
+    "qwen2.5.json",
+    "qwen3.5.json",
+    "qwen3.6.json",
+    "qwen3.8.json",
+    "qwen3.json",
+    "qwen3moe.json",
+    "qwen3next.json",
+    "qwen3vl.json",
+    "seed-oss.json",
+    "smollm2.json",
 ];
 const ENGINES: (&str, &str) = (
     "engines/llama.cpp.json",
@@ -107,8 +127,11 @@ impl Catalog {
     /// The file with this hash (any case).
     #[must_use]
     pub fn by_sha256(&self, hash: &str) -> Option<(&Model, &Variant, &File)> {
-        self.files()
-            .find(|(_, _, file)| file.sha256.eq_ignore_ascii_case(hash))
+        self.files().find(|(_, _, file)| {
+            file.sha256
+                .as_deref()
+                .is_some_and(|own| own.eq_ignore_ascii_case(hash))
+        })
     }
 
     /// The file at a place on the hub, whatever its revision.

@@ -2,8 +2,9 @@
 
 #![expect(clippy::expect_used, reason = "a test stops where its ground is missing")]
 
-use plimsoll_catalog::{Ability, Asset, Catalog};
+use plimsoll_catalog::{Ability, Asset, Catalog, DraftKind, EngineNeedKind};
 use plimsoll_units::{Bytes, BytesPerSecond};
+use serde_json::{Value, json};
 
 fn catalog() -> &'static Catalog {
     Catalog::packaged().expect("the packaged catalog is whole")
@@ -58,10 +59,17 @@ fn a_quant_can_be_named_in_any_case_and_an_unknown_one_is_not_replaced() {
 }
 
 #[test]
-fn what_asks_for_consent_says_so() {
+fn terms_of_their_own_are_read_first() {
+    const OPEN: [&str; 5] = [
+        "Apache-2.0",
+        "MIT",
+        "Modified MIT",
+        "NVIDIA Open Model License",
+        "OpenMDW-1.1",
+    ];
     for model in catalog().models() {
-        let asks = model.licence.name.contains("Gemma") || model.licence.name.contains("Llama");
-        assert_eq!(model.licence.consent, asks, "{}", model.id);
+        let open = OPEN.contains(&model.licence.name.as_str());
+        assert_eq!(model.licence.consent, !open, "{}", model.id);
         assert!(
             !model.quality.reason.is_empty(),
             "{} has a rank without a reason",
@@ -102,4 +110,120 @@ fn bandwidth_is_found_by_words_and_the_longest_name_wins() {
     assert_eq!(find("NVIDIA GeForce RTX 4090 Laptop GPU"), None);
     assert_eq!(find("llvmpipe (LLVM 15.0.6, 256 bits)"), None);
     assert_eq!(find(""), None);
+}
+
+#[test]
+fn every_file_of_models_keeps_to_the_schema() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/models");
+    let schema: Value = read(concat!(env!("CARGO_MANIFEST_DIR"), "/schema/models.schema.json"));
+    let schema = jsonschema::validator_for(&schema).expect("the schema is one");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is here") {
+        let path = entry.expect("readable").path();
+        let value = read(path.to_str().expect("plain names"));
+        let wrong: Vec<String> = schema
+            .iter_errors(&value)
+            .map(|error| format!("{} {error}", error.instance_path()))
+            .collect();
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", path.display());
+        assert!(
+            value["models"]
+                .as_array()
+                .is_some_and(|models| models.iter().all(|model| catalog()
+                    .model(model["id"].as_str().unwrap_or_default())
+                    .is_some())),
+            "{} is not packaged",
+            path.display()
+        );
+        files += 1;
+    }
+    assert!(files > 20, "{files} families");
+    // And it does refuse: a hash that is none, a rank beyond the scale, a verified file without a commit.
+    let good = read(&format!("{folder}/gpt-oss.json"));
+    let spoilt = |pointer: &str, value: Value| {
+        let mut copy = good.clone();
+        *copy.pointer_mut(pointer).expect("there") = value;
+        schema.is_valid(&copy)
+    };
+    let file = "/models/1/variants/0/files/0";
+    assert!(schema.is_valid(&good));
+    assert!(!spoilt(&format!("{file}/sha256"), json!("abc")));
+    assert!(!spoilt("/models/0/quality/rank", json!(101)));
+    assert!(!spoilt(&format!("{file}/revision"), json!("main")));
+}
+
+fn read(path: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(path).expect("readable")).expect("JSON")
+}
+
+#[test]
+fn there_is_something_for_every_size_of_machine() {
+    let all: Vec<_> = catalog().models().collect();
+    assert!(all.len() >= 60, "{} models", all.len());
+    // In millions of parameters.
+    let between = |from: u64, to: u64| {
+        let within = from * 1_000_000..to * 1_000_000;
+        all.iter()
+            .filter(|model| model.can(Ability::Chat) && within.contains(&model.parameters))
+            .count()
+    };
+    for (from, to, least) in [
+        (100, 1_000, 6),
+        (1_000, 3_000, 8),
+        (3_000, 6_000, 8),
+        (6_000, 15_000, 10),
+        (15_000, 40_000, 15),
+        (40_000, 130_000, 6),
+        (130_000, 500_000, 4),
+        (500_000, 1_100_000, 3),
+    ] {
+        let have = between(from, to);
+        assert!(
+            have >= least,
+            "{have} models from {from} to {to} million parameters"
+        );
+    }
+    let several = all.iter().filter(|model| model.variants.len() > 1).count();
+    assert!(several >= 25, "{several} models in several sizes");
+}
+
+#[test]
+fn what_two_projects_did_not_pin_is_not_called_verified() {
+    let mut verified = 0;
+    for model in catalog().models() {
+        for file in model.variants.iter().flat_map(|variant| &variant.files) {
+            if file.verified {
+                let measured = file.source.contains("measured");
+                assert!(
+                    measured || file.source.contains("; "),
+                    "{}: {}",
+                    file.path,
+                    file.source
+                );
+                verified += 1;
+            }
+            assert!(
+                !(file.verified && file.source.contains("memory")),
+                "{}",
+                file.path
+            );
+        }
+        // What a shape leaves to memory names fields that it has.
+        for name in &model.shape.unverified {
+            assert!(name.chars().all(char::is_alphanumeric), "{}: {name}", model.id);
+        }
+    }
+    assert!(verified >= 40, "{verified} files");
+}
+
+#[test]
+fn pictures_need_a_projector_and_a_draft_has_a_kind() {
+    let gemma = catalog().model("gemma-4-12b-it").expect("known");
+    assert!(gemma.can(Ability::Vision) && gemma.projectors[0].file.bytes > Bytes::mib(100));
+    assert_eq!(gemma.drafts[0].kind, DraftKind::Mtp);
+    assert_eq!(gemma.engine.as_ref().expect("known").build, 8660);
+    assert_eq!(
+        gemma.engine.as_ref().expect("known").kind,
+        EngineNeedKind::Minimum
+    );
 }

@@ -218,9 +218,10 @@ impl Models {
             Some(_) => VariantState::Partial,
             None => {
                 let begun = known.variant.files.iter().any(|file| {
-                    file.repo
-                        .parse()
-                        .is_ok_and(|repo| self.library.begun(&repo, &file.sha256).is_some())
+                    let (Ok(repo), Some(sha256)) = (file.repo.parse(), &file.sha256) else {
+                        return false;
+                    };
+                    self.library.begun(&repo, sha256).is_some()
                 });
                 if begun {
                     VariantState::Partial

@@ -124,7 +124,7 @@ fn wanted(known: Known) -> Result<Vec<Wanted>, plimsoll_hub::HubError> {
             // A figure that nobody checked must not keep a good file out: then the hub's own word counts.
             pin: file.verified.then(|| Pin {
                 bytes: Some(file.bytes),
-                sha256: Some(file.sha256.clone()),
+                sha256: file.sha256.clone(),
             }),
         })
     });
