@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
 import { openBrowser } from "../tests/support/browser.mjs";
@@ -15,6 +16,7 @@ const MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf";
 const PROMPT_WORDS = 620; // about one token each; checked below against what the server counted
 const UNCACHED_MIN = 500;
 const ANSWER_TOKENS = 16;
+const CACHED_ROUNDS = 40; // a cached prompt takes milliseconds, so that what we add stands out
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "12" } } });
 const rounds = Number(values.rounds);
@@ -36,6 +38,14 @@ function prompt() {
     [words[at], words[other]] = [words[other], words[at]];
   }
   return `${words.join(" ")}\nName one of these words.`;
+}
+
+/** What the app puts before every conversation: the other ways send it as well, so that all ask the same. */
+async function systemPrompt() {
+  const source = await readFile(new URL("../crates/agent/src/transcript.rs", import.meta.url), "utf8");
+  const literal = source.match(/SYSTEM_PROMPT: &str = "([^"]*)"/)?.[1];
+  if (!literal) throw new Error("SYSTEM_PROMPT is not where this script looks for it");
+  return literal.replaceAll(/\\\n\s*/g, "");
 }
 
 /** One streamed chat request; times from sending. */
@@ -110,7 +120,7 @@ class PageClient {
     if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(value)}`);
     return value;
   }
-  async turn(conversation, text, model) {
+  async turn(conversation, text, model, stopAfter = 400) {
     let first;
     let last;
     let uncached;
@@ -128,7 +138,7 @@ class PageClient {
           resolve({ event, now });
         }
         // The app has no answer limit of its own; what matters here has been seen.
-        if (first !== undefined && now - first > 400) this.call("turn/stop", { conversation }).catch(() => {});
+        if (first !== undefined && now - first >= stopAfter) this.call("turn/stop", { conversation }).catch(() => {});
       };
       this.hearers.add(hear);
     });
@@ -171,42 +181,53 @@ try {
   const router = JSON.parse(await readFile(join(place.home, "run", "router.json"), "utf8"));
   const direct = { url: `${router.url}/v1`, key: router.key };
 
-  const ways = { direct: [], front: [], app: [] };
-  const uncached = [];
-  for (let round = -1; round < rounds; round++) {
-    // The order turns, so that none always comes after the same neighbour.
-    const order = ["direct", "front", "app"];
-    for (let turn = 0; turn < (round + 1) % 3; turn++) order.push(order.shift());
-    for (const way of order) {
-      const text = prompt();
-      const messages = [{ role: "user", content: text }];
-      // Whoever came before leaves a prefix in the slot, and not everybody the same one: a short stranger evens it out.
-      const stranger = [{ role: "system", content: "Reset." }, { role: "user", content: String(randomInt(1e9)) }];
-      await chat(direct.url, direct.key, model, { messages: stranger, max_tokens: 1 });
-      let took;
-      if (way === "app") {
-        const conversation = (await page.call("conversations/create", { model })).id;
-        took = await page.turn(conversation, text, model);
-        await page.call("turn/stop", { conversation }).catch(() => {});
-      } else {
-        const { url, key } = way === "direct" ? direct : endpoint;
-        took = await chat(url, key, model, { messages });
-      }
-      if (took.uncached !== undefined) uncached.push(took.uncached);
-      if (round >= 0) ways[way].push(took); // the first round warms everything up
+  const system = { role: "system", content: await systemPrompt() };
+  const ask = async (way, text, stopAfter) => {
+    if (way !== "app") {
+      const { url, key } = way === "direct" ? direct : endpoint;
+      return chat(url, key, model, { messages: [system, { role: "user", content: text }] });
     }
-  }
+    const conversation = (await page.call("conversations/create", { model })).id;
+    return page.turn(conversation, text, model, stopAfter);
+  };
+  /** The same questions on every way, in turning order; `before` each of them. */
+  const compare = async (times, question, stopAfter, before) => {
+    const ways = { direct: [], front: [], app: [] };
+    for (let round = -1; round < times; round++) {
+      // The order turns, so that none always comes after the same neighbour.
+      const order = ["direct", "front", "app"];
+      for (let turn = 0; turn < (round + 1) % 3; turn++) order.push(order.shift());
+      for (const way of order) {
+        await before?.();
+        const took = await ask(way, question(), stopAfter);
+        if (round >= 0) ways[way].push(took); // the first round warms everything up
+      }
+    }
+    return ways;
+  };
+  const OURS = [["front", "our front (other programs)"], ["app", "the app's own turn (page over HTTP)"]];
+  // Against the direct request of the same round: what else the machine does weighs on both.
+  const added = (ways, way, what) => median(ways[way].map((took, round) => took[what] - ways.direct[round][what]));
+
+  // Whoever came before leaves a prefix in the slot, and not everybody the same one: a short stranger evens it out.
+  const stranger = () => [{ role: "system", content: "Reset." }, { role: "user", content: String(randomInt(1e9)) }];
+  const reset = () => chat(direct.url, direct.key, model, { messages: stranger(), max_tokens: 1 });
+  const fresh = await compare(rounds, prompt, 400, reset);
+  const uncached = Object.values(fresh).flat().map((took) => took.uncached).filter((count) => count !== undefined);
   if (Math.min(...uncached) < UNCACHED_MIN) throw new Error(`a prompt had only ${Math.min(...uncached)} uncached tokens`);
-  const base = median(ways.direct.map((took) => took.first));
-  const counted = (way) => median(ways[way].map((took) => took.uncached));
+  const counted = (way) => median(fresh[way].map((took) => took.uncached));
   rows.push(["uncached prompt tokens", `direct ${counted("direct")}, front ${counted("front")}, app ${counted("app")}`]);
-  rows.push(["direct: first token", ms(base)]);
-  for (const [way, name] of [["front", "our front (other programs)"], ["app", "the app's own turn (page over HTTP)"]]) {
-    // Against the direct request of the same round: what else the machine does weighs on both.
-    const added = (what) => median(ways[way].map((took, round) => took[what] - ways.direct[round][what]));
-    const ratio = median(ways[way].map((took, round) => took.first / ways.direct[round].first));
-    rows.push([`${name}: first token`, `${ratio.toFixed(4)} of direct, ${added("first").toFixed(1)} ms added`]);
-    rows.push([`${name}: after the last word`, `${added("tail").toFixed(1)} ms added`]);
+  rows.push(["direct: first token", ms(median(fresh.direct.map((took) => took.first)))]);
+  for (const [way, name] of OURS) {
+    const ratio = median(fresh[way].map((took, round) => took.first / fresh.direct[round].first));
+    rows.push([`${name}: first token`, `${ratio.toFixed(4)} of direct, ${ms(added(fresh, way, "first"))} added`]);
+  }
+  // The app's turn is stopped at its first word; whoever comes next finds the slot free again, with its prompt in it.
+  const cached = await compare(CACHED_ROUNDS, () => "Name a ship.", 0, () => sleep(200));
+  rows.push(["direct: first token of a cached prompt", ms(median(cached.direct.map((took) => took.first)))]);
+  for (const [way, name] of OURS) {
+    const [first, tail] = ["first", "tail"].map((what) => added(cached, way, what));
+    rows.push([`${name}: added per turn`, `${ms(first + tail)} (${ms(first)} before the first token, ${ms(tail)} after the last word)`]);
   }
 
   const browser = await openBrowser();

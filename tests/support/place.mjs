@@ -28,6 +28,9 @@ export function realModel(name) {
   return path;
 }
 
+/** Characters that are kept of what a child printed; a list of models with their plans is some hundred thousand. */
+const OUTPUT_MAX = 8 << 20;
+
 export class Place {
   #children = new Set();
 
@@ -63,9 +66,11 @@ export class Place {
       child.on("exit", (code, signal) => resolve(code ?? signal));
     });
     child.ended.then(() => this.#children.delete(child));
+    // After `exit` there may still be something in the pipes.
+    child.read = new Promise((resolve) => child.on("close", resolve).on("error", resolve));
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {
-        child.output = (child.output + text).slice(-200_000);
+        child.output = (child.output + text).slice(-OUTPUT_MAX);
       });
     }
     this.#children.add(child);
@@ -76,6 +81,7 @@ export class Place {
   async plimsoll(...args) {
     const child = this.start(needed("PLIMSOLL_BIN"), args);
     const code = await child.ended;
+    await child.read;
     if (code !== 0) throw new Error(`plimsoll ${args.join(" ")} ended with ${code}\n${child.output}`);
     return child.output;
   }

@@ -264,9 +264,6 @@ impl App {
     /// For a turn: the model made ready, with what its publisher advises.
     pub(crate) async fn ready_model(&self, model: &str) -> Result<ReadyModel, Failed> {
         let Usable { id, target, window } = self.make_ready(model, None).await?;
-        if let Err(error) = self.memo.keep_last_model(&id).await {
-            tracing::warn!(%error, "the last used model is not kept");
-        }
         Ok(ReadyModel {
             sampling: self.advice(&id),
             route: Route {

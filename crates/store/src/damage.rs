@@ -17,9 +17,14 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Where `SQLite` keeps what is not in the file yet.
+pub(crate) fn log_of(path: &Path) -> PathBuf {
+    beside(path, "-wal")
+}
+
 /// A log with something in it means that somebody has the file open, or did not close it.
 pub(crate) fn has_log(path: &Path) -> bool {
-    std::fs::metadata(beside(path, "-wal")).is_ok_and(|about| about.len() > 0)
+    std::fs::metadata(log_of(path)).is_ok_and(|about| about.len() > 0)
 }
 
 /// Looks through the file when it is small or was left open, which is when damage is likely.

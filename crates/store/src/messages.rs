@@ -2,7 +2,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::conversations::{Opened, get, head, moved_on, name_by, open, set_model};
+use crate::conversations::{Conversation, get, head, moved_on, name_by, open, set_model};
 use crate::db::{Db, Failed};
 use crate::writers::{Writers, mark_interrupted};
 use crate::{Limited, Store, StoreError};
@@ -111,15 +111,18 @@ pub struct Finish {
 /// A turn that has begun: what was said before it, the question, and the answer that is still empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Begun {
-    /// With the model that answers, and without the two new messages.
-    pub before: Opened,
+    /// Without the two new messages.
+    pub before: Vec<Message>,
+    /// As it is now.
+    pub conversation: Conversation,
     pub user: Message,
     pub answer: Message,
 }
 
 impl Store {
-    /// A person's message and an empty answer behind it, both or neither, for one wait on the disk: the person
-    /// waits for it as well. The conversation is answered by `model` from here on.
+    /// A person's message and an empty answer behind it, both or neither. The conversation is answered by `model`
+    /// from here on. Outlives our process when this returns, and is on the disk a moment later: the person waits
+    /// for the answer meanwhile.
     pub async fn begin_turn(
         &self,
         conversation: &str,
@@ -128,7 +131,7 @@ impl Store {
         now: i64,
     ) -> Result<Begun, StoreError> {
         let (conversation, text, model) = (conversation.to_owned(), text.to_owned(), model.to_owned());
-        self.ask(move |db| db.begin_turn(&conversation, text, &model, now))
+        self.ask_in_haste(move |db| db.begin_turn(&conversation, text, &model, now))
             .await
     }
 
@@ -157,10 +160,11 @@ impl Store {
         self.ask(move |db| db.append(&answer, &piece)).await
     }
 
-    /// Ends an answer, exactly once.
+    /// Ends an answer, exactly once. Outlives our process when this returns, and is on the disk a moment later.
     pub async fn finish_answer(&self, answer: &str, finish: Finish) -> Result<Message, StoreError> {
         let answer = answer.to_owned();
-        self.ask(move |db| db.finish_answer(&answer, &finish)).await
+        self.ask_in_haste(move |db| db.finish_answer(&answer, &finish))
+            .await
     }
 }
 
@@ -176,10 +180,15 @@ impl Db {
         self.write(|transaction, writers| {
             check_idle(transaction, writers, conversation, now)?;
             set_model(transaction, conversation, model)?;
-            let before = open(transaction, conversation)?;
+            let before = open(transaction, conversation)?.messages;
             let user = add_user_message(transaction, conversation, text, now)?;
             let answer = begin_answer(transaction, writers, conversation, now)?;
-            Ok(Begun { before, user, answer })
+            Ok(Begun {
+                before,
+                conversation: get(transaction, conversation)?,
+                user,
+                answer,
+            })
         })
     }
 

@@ -76,14 +76,42 @@ impl Store {
         .await
     }
 
+    /// Answers when the disk has it.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Db) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.ask_and_then(work, |_| {}).await
+    }
+
+    /// Answers when the system has it: it outlives our process, however that ends. The disk follows before
+    /// anything else is done, so that a loss of power can only take what is some milliseconds old.
+    pub(crate) async fn ask_in_haste<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Db) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.ask_and_then(
+            |db| db.in_haste(work),
+            |db| {
+                if let Err(error) = db.sync() {
+                    // The next commit waits for the whole log again, and tells its caller.
+                    tracing::error!(%error, "what was written last may not be on the disk");
+                }
+            },
+        )
+        .await
+    }
+
+    async fn ask_and_then<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Db) -> Result<T, StoreError> + Send + 'static,
+        then: impl FnOnce(&mut Db) + Send + 'static,
     ) -> Result<T, StoreError> {
         let (told, answer) = oneshot::channel();
         let ask: Ask = Box::new(move |db| {
             // Who no longer waits does not want the answer; the work is done all the same.
             let _ = told.send(work(db));
+            then(db);
         });
         self.asks.send(ask).await.map_err(|_| StoreError::Ended)?;
         answer.await.map_err(|_| StoreError::Ended)?

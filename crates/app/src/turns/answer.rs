@@ -290,10 +290,17 @@ impl LocalAnswering {
         match ready {
             Ok(model) => {
                 let transcript = question.transcript.clone();
-                self.app
+                let id = model.id.clone();
+                let streaming = self
+                    .app
                     .streaming
-                    .stream(conversation, turn, transcript, model, stop)
-                    .await
+                    .stream(conversation, turn, transcript, model, stop);
+                // Beside the answer: nobody waits for it.
+                let (outcome, kept) = tokio::join!(streaming, self.app.memo.keep_last_model(&id));
+                if let Err(error) = kept {
+                    tracing::warn!(%error, "the last used model is not kept");
+                }
+                outcome
             }
             Err(failed) => Outcome::before_asking(ChatEnd::Failed, Some(failed.into())),
         }

@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use plimsoll_agent::Transcript;
 use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
-use plimsoll_store::{Begun, Finish, Message, Opened, Piece, Role, Store};
+use plimsoll_store::{Begun, Finish, Message, Piece, Role, Store};
 use plimsoll_wire::{ChatEnd, Event, Fault, FaultCode, TurnStats};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -123,7 +123,12 @@ impl Turns {
     ) -> Result<String, Failed> {
         let claim = self.claim(conversation, &model)?;
         // Another of our processes may be at it: the store knows, and refuses.
-        let Begun { before, user, answer } = self
+        let Begun {
+            before,
+            conversation: begun,
+            user,
+            answer,
+        } = self
             .store
             .begin_turn(conversation, text, &model, clock::now_s())
             .await?;
@@ -140,7 +145,9 @@ impl Turns {
         let this = self.clone();
         self.jobs
             .keep(|_| async move { this.run(claim, answer, question, answering).await });
-        self.tell_summary(conversation).await;
+        self.bus.tell(Event::ConversationChanged {
+            conversation: to_wire::conversation_summary(begun),
+        });
         Ok(turn)
     }
 
@@ -237,9 +244,9 @@ fn busy(conversation: &str) -> Fault {
     fault(FaultCode::Busy, [("conversation", conversation.into())])
 }
 
-fn transcript(before: &Opened, user: &Message) -> Transcript {
+fn transcript(before: &[Message], user: &Message) -> Transcript {
     let mut transcript = Transcript::new(plimsoll_agent::SYSTEM_PROMPT);
-    for message in before.messages.iter().chain([user]) {
+    for message in before.iter().chain([user]) {
         match message.role {
             Role::User => transcript.user(&message.text),
             Role::Assistant => transcript.assistant(&message.text),

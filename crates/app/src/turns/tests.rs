@@ -109,6 +109,11 @@ impl Ship {
 
 /// The events of one turn, without summaries, up to its end.
 async fn to_the_end(heard: &mut Hearing) -> Vec<Event> {
+    up_to(heard, |event| matches!(event, Event::TurnEnded { .. })).await
+}
+
+/// The events, without summaries, up to the first of its kind.
+async fn up_to(heard: &mut Hearing, is_last: impl Fn(&Event) -> bool) -> Vec<Event> {
     let mut events = Vec::new();
     loop {
         let waiting = tokio::time::timeout(Duration::from_secs(20), heard.next());
@@ -116,9 +121,9 @@ async fn to_the_end(heard: &mut Hearing) -> Vec<Event> {
         if matches!(event, Event::ConversationChanged { .. }) {
             continue;
         }
-        let is_end = matches!(event, Event::TurnEnded { .. });
+        let is_last = is_last(&event);
         events.push(event);
-        if is_end {
+        if is_last {
             return events;
         }
     }
@@ -280,6 +285,7 @@ async fn one_turn_at_a_time_in_a_conversation() {
     let mut heard = ship.bus.hear();
     let provider = Provider::start([Reply::Stream(vec![Beat::Text("Well".into()), Beat::Hang])]).await;
     ship.ask("First.", ship.at(&provider)).await;
+    up_to(&mut heard, |event| matches!(event, Event::TextAdded { .. })).await;
     let second = ship
         .turns
         .start(

@@ -111,7 +111,7 @@ async fn a_turn_begins_whole_or_not_at_all() {
     let (_folder, store) = fresh().await;
     let chat = store.create_conversation(None, 1).await.unwrap();
     let begun = store.begin_turn(&chat.id, "hi", "m", 2).await.unwrap();
-    assert!(begun.before.messages.is_empty());
+    assert!(begun.before.is_empty());
     assert_eq!(begun.answer.parent.as_ref(), Some(&begun.user.id));
     let refused = store.begin_turn(&chat.id, "again", "other", 3).await.unwrap_err();
     assert!(matches!(refused, StoreError::AnswerRunning { .. }), "{refused:?}");
@@ -128,7 +128,7 @@ async fn a_turn_begins_whole_or_not_at_all() {
         .await
         .unwrap();
     let second = store.begin_turn(&chat.id, "again", "other", 6).await.unwrap();
-    let before: Vec<_> = second.before.messages.iter().map(|message| &message.id).collect();
+    let before: Vec<_> = second.before.iter().map(|message| &message.id).collect();
     assert_eq!(before, [&begun.user.id, &begun.answer.id]);
     let nowhere = store.begin_turn("nowhere", "hi", "m", 7).await.unwrap_err();
     assert!(
@@ -225,7 +225,7 @@ async fn titles_and_models_can_be_changed() {
         .unwrap();
     let begun = store.begin_turn(&chat.id, "which model?", "m", 4).await.unwrap();
     let named = store.conversation(&chat.id).await.unwrap();
-    assert_eq!(begun.before.conversation.model.as_deref(), Some("m"));
+    assert_eq!(begun.conversation.model.as_deref(), Some("m"));
     assert_eq!(
         (named.title.as_str(), named.model.as_deref(), named.updated_at),
         ("Hulls", Some("m"), 4)
