@@ -368,7 +368,7 @@ mod tests {
         let full = "Full.[ Needs {needed:bytes}, {free:bytes} free.] Go on.";
         assert_eq!(
             lang.fill(full, &params! { needed = 5_u64 << 30, free = 12_u64 << 20 }),
-            "Full. Needs 5.0 GiB, 12 MiB free. Go on."
+            "Full. Needs 5 GB, 12 MB free. Go on."
         );
         assert_eq!(lang.fill(full, &params! { needed = 1_u64 }), "Full. Go on.");
         assert_eq!(lang.fill("{missing} here", &Params::new()), "? here");
@@ -384,11 +384,11 @@ mod tests {
         let template = "{a:count} {a:bytes} {b} {b:percent} {c:bytes} {d:seconds}";
         assert_eq!(
             Lang::english().fill(template, &params),
-            "1,234,567 1.2 MiB 0.2 25 % x 90 s"
+            "1,234,567 1.2 MB 0.2 25 % x 90 s"
         );
         assert_eq!(
             Lang::german().fill(template, &params),
-            "1.234.567 1,2 MiB 0,2 25 % x 90 s"
+            "1.234.567 1,2 MB 0,2 25 % x 90 s"
         );
         assert_eq!(
             Lang::english().fill("{n:short}", &params! { n = 494_032_768_u64 }),

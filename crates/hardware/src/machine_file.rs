@@ -418,11 +418,11 @@ mod tests {
             ),
             (
                 gpu(json!({ "totalBytes": 1_u64 << 32 })),
-                "devices[0].totalBytes is 4.0 GiB, more than memory.totalBytes, 2.0 GiB",
+                "devices[0].totalBytes is 4 GB, more than memory.totalBytes, 2 GB",
             ),
             (
                 gpu(json!({ "freeBytes": 1_u64 << 31 })),
-                "devices[0].freeBytes is 2.0 GiB",
+                "devices[0].freeBytes is 2 GB",
             ),
             (
                 gpu(json!({ "bandwidthBytesPerS": 0 })),

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 import { describe, expect, it } from "vitest";
 
 import {
@@ -12,16 +14,9 @@ import {
 const GIB = 1024 ** 3;
 
 describe("sizes", () => {
-  it.each([
-    [0, "0 B"],
-    [999, "999 B"],
-    [1007 * 1024 ** 2, "1 GB"],
-    [1024, "1 KB"],
-    [1536, "1.5 KB"],
-    [GIB - 1, "1 GB"],
-    [5.13 * GIB, "5.1 GB"],
-    [15.9 * GIB, "16 GB"],
-  ])("%d bytes read %s", (bytes, said) => expect(formatBytes(bytes, "en")).toBe(said));
+  // The terminal's test reads the same file: one number is said in one way everywhere.
+  const cases = JSON.parse(readFileSync("../crates/units/sizes.json", "utf8")) as [number, string][];
+  it.each(cases)("%d bytes read %s", (bytes, said) => expect(formatBytes(bytes, "en")).toBe(said));
 
   it("speaks the reader's language", () => expect(formatBytes(5.13 * GIB, "de")).toBe("5,1 GB"));
 

@@ -93,7 +93,7 @@ fn an_empty_library_says_what_to_do() {
     );
     let shown = models(&out(&[], Detail::Short), &library);
     assert!(
-        shown.contains("plimsoll recommend") && shown.contains("5.0 GiB free"),
+        shown.contains("plimsoll recommend") && shown.contains("5 GB free"),
         "{shown}"
     );
 }
@@ -123,7 +123,7 @@ fn a_fault_in_full_keeps_its_causes_apart() {
         "trace": ["writing", "no space left"], "fixes": ["freeSpace", "retry"],
     }));
     insta::assert_snapshot!(plain(&super::fault(&out(&[], Detail::Short), &fault)), @"
-    Fault: The disk is full: 5.0 GiB are needed, 1.0 GiB are free
+    Fault: The disk is full: 5 GB are needed, 1 GB are free
       Nothing is damaged. It goes on from here once there is room in /models.
       > Free some space, then run the command again
       > Try again
