@@ -5,6 +5,7 @@ mod chat;
 mod engine;
 mod library;
 mod machine;
+mod news;
 mod plan;
 mod serve;
 mod transfer;

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use plimsoll_web::{FRONT_PORT, Front};
-use plimsoll_wire::{Event, LoadModel, PlanWishes, ReadEndpoint, ReadRouter, Router, Served};
+use plimsoll_wire::{LoadModel, PlanWishes, ReadEndpoint, ReadRouter, Router, Served};
 
+use super::news::News;
 use super::{Session, or_interrupted};
 use crate::failure::Failure;
 use crate::lang::params;
@@ -95,22 +96,9 @@ impl Offer<'_> {
 /// Waits for news of the router; false when the app has ended.
 async fn changed(hearing: &mut plimsoll_app::Hearing) -> bool {
     loop {
-        match hearing.next().await {
-            Some(Event::RouterChanged { .. } | Event::Missed) => return true,
-            Some(
-                Event::SetupMoved { .. }
-                | Event::TransferMoved { .. }
-                | Event::Sampled { .. }
-                | Event::LibraryChanged
-                | Event::EnginesChanged
-                | Event::SettingsChanged
-                | Event::ConversationChanged { .. }
-                | Event::TurnStarted { .. }
-                | Event::PromptRead { .. }
-                | Event::TextAdded { .. }
-                | Event::ReasoningAdded { .. }
-                | Event::TurnEnded { .. },
-            ) => {}
+        match hearing.next().await.map(News::from) {
+            Some(News::Router | News::Missed) => return true,
+            Some(News::Transfer(_) | News::Other) => {}
             None => return false,
         }
     }

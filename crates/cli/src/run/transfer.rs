@@ -2,9 +2,10 @@
 
 use indicatif::ProgressBar;
 use plimsoll_app::Hearing;
-use plimsoll_wire::{Event, Fault, FaultCode, Fix, Params, ReadStatus, Transfer, Transferring};
+use plimsoll_wire::{Fault, FaultCode, Fix, Params, ReadStatus, Transfer, Transferring};
 
 use super::Session;
+use super::news::News;
 use crate::failure::Failure;
 use crate::interrupts::Interrupts;
 use crate::out::Form;
@@ -28,27 +29,13 @@ pub(super) async fn follow(
             event = hearing.next() => event,
             () = interrupts.next() => break Ok(Followed::Interrupted),
         };
-        let transfer = match event {
-            Some(Event::TransferMoved { transfer }) if transfer.id == id => transfer,
-            Some(Event::Missed) => match missed(session, id).await? {
+        let transfer = match event.map(News::from) {
+            Some(News::Transfer(transfer)) if transfer.id == id => transfer,
+            Some(News::Missed) => match missed(session, id).await? {
                 Some(transfer) => transfer,
                 None => continue,
             },
-            Some(
-                Event::TransferMoved { .. }
-                | Event::RouterChanged { .. }
-                | Event::SetupMoved { .. }
-                | Event::Sampled { .. }
-                | Event::LibraryChanged
-                | Event::EnginesChanged
-                | Event::SettingsChanged
-                | Event::ConversationChanged { .. }
-                | Event::TurnStarted { .. }
-                | Event::PromptRead { .. }
-                | Event::TextAdded { .. }
-                | Event::ReasoningAdded { .. }
-                | Event::TurnEnded { .. },
-            ) => continue,
+            Some(News::Transfer(_) | News::Router | News::Other) => continue,
             None => break Err(gone()),
         };
         match session.out.form {

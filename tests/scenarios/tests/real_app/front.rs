@@ -1,98 +1,56 @@
-//! The front with a real llama-server and a real model behind it. Needs what `scripts/test` fetches.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! The door for other apps, with a real llama-server and a real model behind it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use plimsoll_app::{App, Config};
-use plimsoll_os::environment::Environment;
 use plimsoll_testkit::real;
 use plimsoll_web::Front;
-use plimsoll_wire::{AddEngine, ImportModel, Settings, WriteSettings};
+use plimsoll_wire::{Settings, WriteSettings};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
+use crate::room::{Room, SMOLLM2};
+
 struct Open {
-    app: Arc<App>,
+    room: Room,
     front: Front,
     client: Client,
-    model: String,
-    home: tempfile::TempDir,
 }
 
 async fn open() -> Open {
-    let home = tempfile::tempdir().unwrap();
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
-    let environment = Environment::from_pairs([
-        ("PLIMSOLL_HOME", path("home")),
-        ("HF_HUB_CACHE", path("hub")),
-        ("HOME", path("person")),
-        ("PATH", "/usr/bin:/bin".to_owned()),
-        ("HF_HUB_OFFLINE", "1".to_owned()),
-    ]);
-    let app = App::start(Config::from(&environment).unwrap()).await.unwrap();
-    app.ask(AddEngine {
-        path: real::engine_dir().to_str().unwrap().to_owned(),
-    })
-    .await
-    .unwrap();
-    let file = real::model(real::SMOLLM2).to_str().unwrap().to_owned();
-    let model = app.ask(ImportModel { path: file }).await.unwrap().id;
-    let front = Front::start(Arc::clone(&app), 0).await.unwrap();
+    let room = Room::with_engine().await;
+    let front = Front::start(Arc::clone(&room.app), 0).await.unwrap();
     let client = Client::builder().no_proxy().build().unwrap();
-    Open {
-        app,
-        front,
-        client,
-        model,
-        home,
-    }
+    Open { room, front, client }
 }
 
 impl Open {
     fn get(&self, path: &str) -> RequestBuilder {
         self.client
             .get(format!("{}{path}", self.front.url()))
-            .bearer_auth(self.app.endpoint_key())
+            .bearer_auth(self.room.app.endpoint_key())
     }
     fn post(&self, path: &str, body: &Value) -> RequestBuilder {
         self.client
             .post(format!("{}{path}", self.front.url()))
-            .bearer_auth(self.app.endpoint_key())
+            .bearer_auth(self.room.app.endpoint_key())
             .json(body)
     }
-    fn say(&self, what: &str, more: &Value) -> Value {
-        let mut body = json!({
-            "model": self.model, "max_tokens": 24, "temperature": 0,
-            "messages": [{ "role": "user", "content": what }],
-        });
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        body
-    }
-    /// Whether the model works on anything, as the router itself says.
     async fn busy(&self) -> bool {
-        let target = self.app.router_target(&self.model).await.unwrap();
-        let slots = self
-            .client
-            .get(format!("{}/slots", target.url))
-            .query(&[("model", &target.model)]);
-        let slots: Value = slots
-            .bearer_auth(&target.key)
-            .send()
-            .await
-            .unwrap()
-            .json()
-            .await
-            .unwrap();
-        slots
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|slot| slot["is_processing"] == true)
+        self.room.busy_slots(SMOLLM2).await > 0
     }
+}
+
+fn say(what: &str, more: &Value) -> Value {
+    let mut body = json!({
+        "model": SMOLLM2, "max_tokens": 24, "temperature": 0,
+        "messages": [{ "role": "user", "content": what }],
+    });
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    body
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,14 +59,14 @@ async fn other_apps_talk_to_a_real_model() {
 
     // What is here, without a word on where.
     let models = open.get("/models").send().await.unwrap().text().await.unwrap();
-    assert!(models.contains(&format!("\"id\":\"{}\"", open.model)), "{models}");
+    assert!(models.contains(&format!("\"id\":\"{SMOLLM2}\"")), "{models}");
     assert!(
-        !models.contains(open.home.path().to_str().unwrap()) && !models.contains(".gguf"),
+        !models.contains(open.room.home().to_str().unwrap()) && !models.contains(".gguf"),
         "{models}"
     );
 
     // The first request loads the model.
-    let question = open.say(
+    let question = say(
         "Say hello.",
         &json!({ "stream": true, "stream_options": { "include_usage": true } }),
     );
@@ -124,20 +82,20 @@ async fn other_apps_talk_to_a_real_model() {
         "{text}"
     );
     assert!(
-        text.contains(&format!("\"model\":\"{}\"", open.model)),
+        text.contains(&format!("\"model\":\"{SMOLLM2}\"")),
         "the id that was asked for: {text}"
     );
 
     // The other two protocols of the same server, and counting.
     let message = open
-        .post("/messages", &open.say("Say hello.", &json!({})))
+        .post("/messages", &say("Say hello.", &json!({})))
         .header("x-api-key", "ignored beside the right one");
     let message: Value = message.send().await.unwrap().json().await.unwrap();
     assert!(
         message["usage"]["output_tokens"].as_u64().unwrap() > 0,
         "{message}"
     );
-    let response = json!({ "model": open.model, "input": "Say hello.", "max_output_tokens": 16 });
+    let response = json!({ "model": SMOLLM2, "input": "Say hello.", "max_output_tokens": 16 });
     let response: Value = open
         .post("/responses", &response)
         .send()
@@ -152,15 +110,12 @@ async fn other_apps_talk_to_a_real_model() {
             .is_some_and(|output| !output.is_empty()),
         "{response}"
     );
-    let count = open.post(
-        "/chat/completions/input_tokens",
-        &open.say("Say hello.", &json!({})),
-    );
+    let count = open.post("/chat/completions/input_tokens", &say("Say hello.", &json!({})));
     let count: Value = count.send().await.unwrap().json().await.unwrap();
     assert!(count["input_tokens"].as_u64().unwrap() > 0, "{count}");
 
     // An error of the model itself comes through whole.
-    let long = open.say(&"word ".repeat(200_000), &json!({}));
+    let long = say(&"word ".repeat(200_000), &json!({}));
     let long = open.post("/chat/completions", &long).send().await.unwrap();
     assert_eq!(long.status(), StatusCode::BAD_REQUEST);
     let long: Value = long.json().await.unwrap();
@@ -170,7 +125,7 @@ async fn other_apps_talk_to_a_real_model() {
     frees_the_model_of_a_client_that_left(&open).await;
     refuses_everything_when_switched_off(&open).await;
     open.front.end().await;
-    open.app.end().await;
+    open.room.app.end().await;
 }
 
 async fn refuses_what_is_not_here(open: &Open) {
@@ -192,7 +147,7 @@ async fn refuses_what_is_not_here(open: &Open) {
 
 async fn frees_the_model_of_a_client_that_left(open: &Open) {
     // A client that leaves in the middle frees the model.
-    let endless = open.say(
+    let endless = say(
         "Tell a very long story.",
         &json!({ "stream": true, "max_tokens": 3000, "ignore_eos": true }),
     );
@@ -220,13 +175,13 @@ async fn refuses_everything_when_switched_off(open: &Open) {
         endpoint: Some(false),
         ..Settings::default()
     };
-    open.app.ask(WriteSettings { settings: off }).await.unwrap();
+    open.room.app.ask(WriteSettings { settings: off }).await.unwrap();
     assert_eq!(
         open.get("/models").send().await.unwrap().status(),
         StatusCode::FORBIDDEN
     );
     let refused = open
-        .post("/chat/completions", &open.say("Say hello.", &json!({})))
+        .post("/chat/completions", &say("Say hello.", &json!({})))
         .send()
         .await
         .unwrap();

@@ -7,6 +7,7 @@
 )]
 
 mod chat;
+mod front;
 mod lifecycle;
 mod room;
 mod setup;

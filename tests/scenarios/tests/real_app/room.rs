@@ -49,6 +49,10 @@ impl Room {
         self.app = start(self.home.path(), ("HF_ENDPOINT", endpoint), Some(catalog)).await;
     }
 
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     /// With the engine in use and `SmolLM2` in the library.
     pub(crate) async fn with_engine() -> Self {
         let room = Self::empty().await;

@@ -1,0 +1,33 @@
+//! What a command that stays hears of the app.
+
+use plimsoll_wire::{Event, Transfer};
+
+/// The few events that a terminal waits for; the rest is for a page.
+pub(super) enum News {
+    Router,
+    Transfer(Transfer),
+    /// Something was lost: the state has to be read again.
+    Missed,
+    Other,
+}
+
+impl From<Event> for News {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::RouterChanged { .. } => Self::Router,
+            Event::TransferMoved { transfer } => Self::Transfer(transfer),
+            Event::Missed => Self::Missed,
+            Event::SetupMoved { .. }
+            | Event::Sampled { .. }
+            | Event::LibraryChanged
+            | Event::EnginesChanged
+            | Event::SettingsChanged
+            | Event::ConversationChanged { .. }
+            | Event::TurnStarted { .. }
+            | Event::PromptRead { .. }
+            | Event::TextAdded { .. }
+            | Event::ReasoningAdded { .. }
+            | Event::TurnEnded { .. } => Self::Other,
+        }
+    }
+}
