@@ -42,6 +42,16 @@ interface HullProps {
   className?: string;
 }
 
+/**
+ * How high the water stands at its end, where our own part of it begins, and how far that part still lies below
+ * its place; as shares of the hull.
+ */
+export function waterline(pool: Pool, filled: number): { level: number; floor: number; sunk: number } {
+  const level = pool.parts.reduce((sum, part) => sum + part.bytes, 0) / pool.totalBytes;
+  const floor = (pool.parts.find((part) => part.layer === "others")?.bytes ?? 0) / pool.totalBytes;
+  return { level, floor, sunk: (1 - filled) * (level - floor) };
+}
+
 /** The picture itself: a hull, its line with the disc, and the water. Words stand beside it, not in it. */
 export function Hull({ pool, width, height, filled = 1, className }: HullProps) {
   const id = useId();
@@ -52,8 +62,7 @@ export function Hull({ pool, width, height, filled = 1, className }: HullProps) 
     `H${width - edge - bilge}Q${width - edge} ${height - edge} ${width - edge} ${height - bilge}V0`;
   const y = (share: number) => height - share * height;
   const line = y(pool.lineBytes / pool.totalBytes);
-  const level = pool.parts.reduce((sum, part) => sum + part.bytes, 0) / pool.totalBytes;
-  const ownFloor = (pool.parts.find((part) => part.layer === "others")?.bytes ?? 0) / pool.totalBytes;
+  const { level, sunk } = waterline(pool, filled);
   const ring = Math.min(10, width * 0.075);
 
   return (
@@ -68,34 +77,13 @@ export function Hull({ pool, width, height, filled = 1, className }: HullProps) 
         <clipPath id={`${id}hull`}>
           <path d={`${shape}Z`} />
         </clipPath>
-        <pattern
-          id={`${id}others`}
-          width="6"
-          height="6"
-          patternUnits="userSpaceOnUse"
-          patternTransform="rotate(45)"
-        >
-          <rect width="6" height="6" fill="var(--water-others)" />
-          <path d="M0 0V6" stroke="var(--hull)" strokeWidth="2" opacity="0.55" />
-        </pattern>
-        <pattern
-          id={`${id}over`}
-          width="7"
-          height="7"
-          patternUnits="userSpaceOnUse"
-          patternTransform="rotate(45)"
-        >
-          <rect width="7" height="7" fill="var(--water-over)" />
-          <path d="M0 0V7" stroke="var(--paper)" strokeWidth="2" opacity="0.5" />
-        </pattern>
+        <Hatch id={`${id}others`} step={6} ground="var(--water-others)" line="var(--hull)" opacity={0.55} />
+        <Hatch id={`${id}over`} step={7} ground="var(--water-over)" line="var(--paper)" opacity={0.5} />
       </defs>
       <g clipPath={`url(#${id}hull)`}>
         <rect width={width} height={height} fill="var(--hull)" />
         {/* What others hold is there already; only our own water rises. */}
-        <g
-          className="gauge-water"
-          style={{ transform: `translateY(${(1 - filled) * (level - ownFloor) * height}px)` }}
-        >
+        <g className="gauge-water" style={{ transform: `translateY(${sunk * height}px)` }}>
           {strips(pool)
             .filter((strip) => strip.layer !== "others")
             .map((strip) => (
@@ -136,6 +124,28 @@ export function Hull({ pool, width, height, filled = 1, className }: HullProps) 
         <path d={`M-7 ${line}H${width + 7}`} stroke="var(--signal)" strokeWidth="2.5" />
       </g>
     </svg>
+  );
+}
+
+/** Slanted lines on a ground: water that is told apart without its colour. */
+function Hatch({
+  id,
+  step,
+  ground,
+  line,
+  opacity,
+}: {
+  id: string;
+  step: number;
+  ground: string;
+  line: string;
+  opacity: number;
+}) {
+  return (
+    <pattern id={id} width={step} height={step} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect width={step} height={step} fill={ground} />
+      <path d={`M0 0V${step}`} stroke={line} strokeWidth="2" opacity={opacity} />
+    </pattern>
   );
 }
 

@@ -5,7 +5,8 @@ import { useFormat } from "@/i18n/format";
 import { Tip } from "@/components/Tip";
 import { cx } from "@/lib/cx";
 
-import { Hull, strips, waterOf } from "./Hull";
+import { Hull, strips, waterline, waterOf } from "./Hull";
+import { partName } from "./names";
 import type { Pool } from "./pools";
 
 const LABEL_GAP = 21;
@@ -44,7 +45,7 @@ export function LoadGauge({
   const layers = strips(pool);
   const context = layers.find((strip) => strip.layer === "context");
   const y = (share: number) => height - share * height;
-  const rows = labelRows(pool, layers, height);
+  const rows = labelRows(pool, layers, height, filled);
 
   return (
     <figure
@@ -95,7 +96,7 @@ export function LoadGauge({
             >
               <dt className={cx("flex-1", row.key === "line" ? "font-medium" : "text-ink-2")}>
                 <Tip label={rowAbout(t, format, pool, row.key)} side="right">
-                  <span>{rowName(t, row.key)}</span>
+                  <span>{row.key === "line" ? t("gauge.line") : partName(t, row.key)}</span>
                 </Tip>
               </dt>
               <dd className={cx("m-0", row.key === "line" && "font-medium")}>{format.bytes(row.bytes)}</dd>
@@ -109,28 +110,7 @@ export function LoadGauge({
 
 type Texts = ReturnType<typeof useTranslation>["t"];
 
-function rowName(t: Texts, key: string): string {
-  switch (key) {
-    case "line":
-      return t("gauge.line");
-    case "others":
-    case "weights":
-    case "context":
-    case "compute":
-    case "projector":
-    case "overhead":
-      return t(`gauge.parts.${key}`);
-    default:
-      return key;
-  }
-}
-
-export function gaugeSentence(
-  t: Texts,
-  format: ReturnType<typeof useFormat>,
-  pool: Pool,
-  where: string,
-): string {
+function gaugeSentence(t: Texts, format: ReturnType<typeof useFormat>, pool: Pool, where: string): string {
   const [used, whole] = format.pair(pool.usedBytes, pool.totalBytes);
   const line = format.bytes(pool.budgetBytes);
   const head =
@@ -153,7 +133,7 @@ function rowAbout(t: Texts, format: ReturnType<typeof useFormat>, pool: Pool, ke
     case "overhead":
       return [
         t("gauge.partAbout.overhead"),
-        ...pool.overhead.map((part) => `${overheadName(t, part.code)} ${format.bytes(part.bytes)}`),
+        ...pool.overhead.map((part) => `${partName(t, part.code)} ${format.bytes(part.bytes)}`),
       ].join(" · ");
     case "others":
     case "weights":
@@ -163,21 +143,6 @@ function rowAbout(t: Texts, format: ReturnType<typeof useFormat>, pool: Pool, ke
       return t(`gauge.partAbout.${key}`);
     default:
       return key;
-  }
-}
-
-/** What the part outside the engine's three kinds is made of. */
-export function overheadName(t: Texts, code: string): string {
-  switch (code) {
-    case "repack":
-    case "promptCache":
-    case "outputs":
-    case "checkpoints":
-    case "backend":
-    case "process":
-      return t(`gauge.overheadParts.${code}`);
-    default:
-      return code;
   }
 }
 
@@ -223,12 +188,15 @@ interface Row {
 }
 
 /** A label beside each layer, as close to its middle as its neighbours allow, the line's own among them. */
-function labelRows(pool: Pool, layers: ReturnType<typeof strips>, height: number): Row[] {
+function labelRows(pool: Pool, layers: ReturnType<typeof strips>, height: number, filled: number): Row[] {
+  const { floor: own, sunk } = waterline(pool, filled);
+  // What has not come in yet lies at the floor, where its water will rise from.
+  const now = (share: number, layer: string) => (layer === "others" ? share : Math.max(own, share - sunk));
   const down = (share: number) => height - Math.min(1, share) * height;
   const rows: Row[] = layers.map((strip) => ({
     key: strip.layer,
     bytes: pool.parts.find((part) => part.layer === strip.layer)?.bytes ?? 0,
-    at: down((strip.top + strip.bottom) / 2),
+    at: down((now(strip.top, strip.layer) + now(strip.bottom, strip.layer)) / 2),
     y: 0,
   }));
   rows.push({ key: "line", bytes: pool.budgetBytes, at: down(pool.lineBytes / pool.totalBytes), y: 0 });

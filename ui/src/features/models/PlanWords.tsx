@@ -1,7 +1,9 @@
 import { useTranslation } from "react-i18next";
 
+import { Columns } from "@/components/Columns";
 import { CopyButton } from "@/components/CopyButton";
 import { Fold } from "@/components/Fold";
+import { partName } from "@/gauge/names";
 import { useFormat } from "@/i18n/format";
 import { reasonText } from "@/i18n/reasons";
 import type { Choosable } from "@/state/models";
@@ -104,29 +106,10 @@ export function PlanWords({ plan }: { plan: Plan }) {
 export function ProofTable({ proof }: { proof: Proof }) {
   const { t } = useTranslation();
   const format = useFormat();
-  const name = (code: string) => {
-    switch (code) {
-      case "weights":
-      case "context":
-      case "compute":
-      case "projector":
-      case "overhead":
-        return t(`gauge.parts.${code}`);
-      case "repack":
-      case "promptCache":
-      case "outputs":
-      case "checkpoints":
-      case "backend":
-      case "process":
-        return t(`gauge.overheadParts.${code}`);
-      default:
-        return code;
-    }
-  };
   const rows: [string, string, string][] = [
     [t("models.proofMemory"), format.bytes(proof.plannedBytes), format.bytes(proof.residentBytes)],
     ...proof.parts.map((part): [string, string, string] => [
-      name(part.code),
+      partName(t, part.code),
       format.bytes(part.plannedBytes),
       part.reportedBytes === undefined ? "–" : format.bytes(part.reportedBytes),
     ]),
@@ -139,19 +122,13 @@ export function ProofTable({ proof }: { proof: Proof }) {
   ];
   return (
     <table className="num w-full text-base">
-      <thead>
-        <tr className="text-left text-sm text-ink-3">
-          <th scope="col" className="pb-1">
-            <span className="sr-only">{t("models.proof")}</span>
-          </th>
-          <th scope="col" className="w-28 pb-1 text-right font-normal">
-            {t("models.proofPlanned")}
-          </th>
-          <th scope="col" className="w-28 pb-1 text-right font-normal">
-            {t("models.proofMeasured")}
-          </th>
-        </tr>
-      </thead>
+      <Columns
+        columns={[
+          { name: t("models.proof"), unseen: true },
+          { name: t("models.proofPlanned"), className: "w-28 text-right" },
+          { name: t("models.proofMeasured"), className: "w-28 text-right" },
+        ]}
+      />
       <tbody>
         {rows.map(([label, planned, measured], index) => (
           <tr key={label} className="border-t border-hairline">

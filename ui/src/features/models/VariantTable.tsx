@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 
+import { Columns } from "@/components/Columns";
 import { FitPill } from "@/features/picker/pills";
 import { useFormat } from "@/i18n/format";
 import { cx } from "@/lib/cx";
@@ -24,25 +25,15 @@ export function VariantTable({
       <p className="-mt-2 mb-3 text-sm text-ink-3">{t("models.variantAbout")}</p>
       <div className="overflow-x-auto">
         <table className="num w-full text-base whitespace-nowrap">
-          <thead>
-            <tr className="text-left text-sm text-ink-3">
-              <th scope="col" className="pb-1.5 font-normal">
-                {t("models.columns.variant")}
-              </th>
-              <th scope="col" className="pb-1.5 text-right font-normal">
-                {t("models.columns.size")}
-              </th>
-              <th scope="col" className="pb-1.5 pl-6 font-normal">
-                {t("models.columns.fit")}
-              </th>
-              <th scope="col" className="pb-1.5 text-right font-normal max-sm:hidden">
-                {t("models.columns.context")}
-              </th>
-              <th scope="col" className="pb-1.5 pl-6 text-right font-normal max-sm:hidden">
-                {t("models.columns.speed")}
-              </th>
-            </tr>
-          </thead>
+          <Columns
+            columns={[
+              { name: t("models.columns.variant") },
+              { name: t("models.columns.size"), className: "text-right" },
+              { name: t("models.columns.fit"), className: "pl-6" },
+              { name: t("models.columns.context"), className: "text-right max-sm:hidden" },
+              { name: t("models.columns.speed"), className: "pl-6 text-right max-sm:hidden" },
+            ]}
+          />
           <tbody>
             {entry.variants.map((variant) => {
               const speed = variant.plan?.speed?.decodeTps;

@@ -7,7 +7,8 @@ import { Button, IconButton } from "@/components/Button";
 import { Dialog } from "@/components/Dialog";
 import { FaultCard } from "@/components/FaultCard";
 import { Menu, MenuItem } from "@/components/Menu";
-import { TextField } from "@/components/TextField";
+import { PathDialog } from "@/components/PathDialog";
+import { Spinner } from "@/components/Spinner";
 import { say } from "@/components/Toasts";
 import { faultTitle } from "@/i18n/faults";
 import { useFormat } from "@/i18n/format";
@@ -37,6 +38,11 @@ export function Engines() {
   return (
     <Group id="engines" title={t("settings.engines")} about={t("settings.enginesAbout")}>
       {fault && <FaultCard fault={fault} fixes={{ retry: () => void list.refetch() }} className="m-3" />}
+      {list.isPending && (
+        <p className="flex items-center gap-2 px-4 py-3 text-base text-ink-3" role="status">
+          <Spinner size={14} /> {t("settings.enginesReading")}
+        </p>
+      )}
       {list.data && engines.length === 0 && (
         <p className="px-4 py-3 text-base text-ink-2">{t("settings.engineNone")}</p>
       )}
@@ -217,37 +223,17 @@ function CheckResult({ check }: { check: CheckReply }) {
 
 function AddDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const [path, setPath] = useState("");
   const add = useTell("engines/add");
-  const go = () => add.mutate({ path: path.trim() }, { onSuccess: onClose });
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <PathDialog
       title={t("settings.engineAdd")}
-      actions={
-        <>
-          <Button onClick={onClose}>{t("app.cancel")}</Button>
-          <Button look="primary" busy={add.isPending} disabled={path.trim() === ""} onClick={go}>
-            {t("settings.engineAddGo")}
-          </Button>
-        </>
-      }
-    >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (path.trim() !== "") go();
-        }}
-      >
-        <TextField
-          label={t("settings.engineAddLabel")}
-          placeholder={t("settings.engineAddPlaceholder")}
-          value={path}
-          onChange={(event) => setPath(event.target.value)}
-        />
-      </form>
-      {add.error && <FaultCard fault={add.error.fault} fixes={{ retry: go }} className="mt-3" />}
-    </Dialog>
+      label={t("settings.engineAddLabel")}
+      placeholder={t("settings.engineAddPlaceholder")}
+      go={t("settings.engineAddGo")}
+      busy={add.isPending}
+      fault={faultOfResult(add)}
+      onClose={onClose}
+      onGo={(path) => add.mutate({ path }, { onSuccess: onClose })}
+    />
   );
 }
