@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use plimsoll_app::App;
 use plimsoll_os::jobs::{Ending, Job, Root};
-use plimsoll_web::Front;
+use plimsoll_web::KeptFront;
 use plimsoll_wire::{Event, Fault};
 use serde_json::Value;
 use tauri::State;
@@ -17,7 +17,7 @@ pub struct Desk {
     /// The fault with which the app did not start: then every call answers with it.
     app: Result<Arc<App>, Fault>,
     /// A lock instead of an owner: taken once, at the end.
-    front: Mutex<Option<Front>>,
+    front: Mutex<Option<KeptFront>>,
     jobs: Mutex<Option<Root>>,
     /// A reloaded page listens anew; keeping its last listener would send everything twice. A lock instead of
     /// an owner: it is held for one assignment.
@@ -26,7 +26,7 @@ pub struct Desk {
 
 impl Desk {
     #[must_use]
-    pub fn new(app: Result<Arc<App>, Fault>, front: Option<Front>) -> Self {
+    pub fn new(app: Result<Arc<App>, Fault>, front: Option<KeptFront>) -> Self {
         Self {
             app,
             front: Mutex::new(front),

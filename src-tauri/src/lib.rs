@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use plimsoll_app::{App, Config};
 use plimsoll_os::Environment;
-use plimsoll_web::{FRONT_PORT, Front};
+use plimsoll_web::{FRONT_PORT, KeptFront};
 use plimsoll_wire::Fault;
 use tauri::{Builder, Context, Manager as _, RunEvent, Runtime};
 
@@ -58,7 +58,7 @@ pub fn run() -> ExitCode {
 /// Starts everything behind the window. A fault does not keep the window closed: it is what the page shows.
 async fn open(environment: &Environment) -> Desk {
     match start(environment).await {
-        Ok((app, front)) => Desk::new(Ok(app), front),
+        Ok((app, front)) => Desk::new(Ok(app), Some(front)),
         Err(fault) => {
             tracing::error!(?fault, "the app did not start");
             Desk::new(Err(fault), None)
@@ -66,7 +66,7 @@ async fn open(environment: &Environment) -> Desk {
     }
 }
 
-async fn start(environment: &Environment) -> Result<(Arc<App>, Option<Front>), Fault> {
+async fn start(environment: &Environment) -> Result<(Arc<App>, KeptFront), Fault> {
     let config = Config::from(environment)?;
     // A graphics driver that crashes when asked takes a child down, not the window.
     let config = match std::env::current_exe() {
@@ -76,11 +76,8 @@ async fn start(environment: &Environment) -> Result<(Arc<App>, Option<Front>), F
     log::start(&config.home, environment);
     let app = App::start(config).await?;
     // Other programs lose their door when all its ports are taken; the window works all the same, and the
-    // settings page shows that nobody listens.
-    let front = Front::start(Arc::clone(&app), FRONT_PORT)
-        .await
-        .inspect_err(|problem| tracing::warn!(%problem, "no endpoint for other programs"))
-        .ok();
+    // settings page shows why and tries again.
+    let front = KeptFront::start(Arc::clone(&app), FRONT_PORT).await;
     Ok((app, front))
 }
 

@@ -11,13 +11,14 @@ import { Place, ROOT, needed, realEngine, realModel, until } from "../support/pl
 export const words = JSON.parse(await readFile(join(ROOT, "ui/src/i18n/en.json"), "utf8"));
 export const CHAT_MODEL = "Qwen2.5-Coder-0.5B-Instruct-Q4_K_M.gguf";
 
-/** Runs `body` with a page of a fresh home; a failure leaves a picture and the program's output. */
-export async function withPage(label, { engine = true, models = [], env = {} }, body) {
+/** Runs `body` with a page of a fresh home, the hub cache on a small disk of its own if wanted; a failure leaves a picture and the program's output. */
+export async function withPage(label, { engine = true, models = [], env = {}, hubMib }, body) {
   const place = await Place.fresh(label);
   const browser = await openBrowser();
   let page;
   let web;
   try {
+    if (hubMib) await place.smallVolume(place.hub, hubMib);
     if (engine) await place.plimsoll("engine", "add", realEngine());
     for (const model of models) await place.plimsoll("import", realModel(model));
     web = place.start(needed("PLIMSOLL_BIN"), ["web"], env);

@@ -18,8 +18,8 @@ async function sha256(path) {
   return digest.digest("hex");
 }
 
-/** Serves `paths` under any repository, found by file name without regard to case. */
-export async function startHub(paths, { bytesPerS = 150e6 } = {}) {
+/** Serves `paths` under any repository, found by file name without regard to case; to those with the token, if one is given. */
+export async function startHub(paths, { bytesPerS = 150e6, port = 0, token } = {}) {
   const files = new Map();
   for (const path of paths) {
     files.set(basename(path).toLowerCase(), { path, bytes: (await stat(path)).size, sha256: await sha256(path) });
@@ -30,6 +30,10 @@ export async function startHub(paths, { bytesPerS = 150e6 } = {}) {
     const [, org, name, kind, revision, ...inside] = decodeURIComponent(new URL(request.url, "http://hub").pathname).split("/");
     const file = kind === "resolve" ? files.get(inside.at(-1)?.toLowerCase()) : undefined;
     hub.asked.push(`${request.method} ${request.url}`);
+    if (token && request.headers.authorization !== `Bearer ${token}`) {
+      response.writeHead(401, { "x-error-code": "GatedRepo" }).end();
+      return;
+    }
     if (!file || !org || !name) {
       response.writeHead(404, { "x-error-code": "EntryNotFound" }).end();
       return;
@@ -70,7 +74,7 @@ export async function startHub(paths, { bytesPerS = 150e6 } = {}) {
       await handle.close();
     }
   });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
   hub.url = `http://127.0.0.1:${server.address().port}`;
   hub.end = () => {
     server.closeAllConnections();

@@ -2,8 +2,10 @@
 // When it is left, everything that was started in it is ended, and a llama-server that survived is an error.
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, mkdir, readdir, readFile, realpath, rename, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,6 +35,7 @@ const OUTPUT_MAX = 8 << 20;
 
 export class Place {
   #children = new Set();
+  #volumes = [];
 
   static async fresh(label) {
     const place = new Place();
@@ -86,6 +89,22 @@ export class Place {
     return child.output;
   }
 
+  /** Makes `folder` a volume of its own that holds `mib` MiB. Only root can, or sudo without a password. */
+  async smallVolume(folder, mib) {
+    await asRoot("mount", "-t", "tmpfs", "-o", `size=${mib}m,mode=0777`, "tmpfs", folder);
+    this.#volumes.push(folder);
+  }
+
+  /** Takes the file of a model, in whatever case the hub writes it, out of the library, as an unplugged disk does; gives a way to put it back. */
+  async takeAway(name) {
+    const found = (await readdir(this.hub, { recursive: true })).find((path) => path.toLowerCase().endsWith(name.toLowerCase()));
+    if (!found) throw new Error(`${name} is not in ${this.hub}`);
+    const file = await realpath(join(this.hub, found));
+    const aside = join(this.root, `aside-${name}`);
+    await rename(file, aside);
+    return () => rename(aside, file);
+  }
+
   /** Process ids of llama-server processes that were started from this place. */
   async engines() {
     const found = [];
@@ -109,9 +128,50 @@ export class Place {
     for (const child of this.#children) signal(child, "SIGKILL");
     const left = await until(async () => (await this.engines()).length === 0, 5000).then(() => [], () => this.engines());
     for (const pid of left) process.kill(pid, "SIGKILL");
+    for (const folder of this.#volumes) await asRoot("umount", folder);
     await rm(this.root, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     if (left.length > 0) throw new Error(`llama-server outlived its owner: ${left.join(", ")}`);
   }
+}
+
+async function asRoot(program, ...args) {
+  for (const [command, ...before] of [[program], ["sudo", "-n", program]]) {
+    const child = spawn(command, [...before, ...args], { stdio: "ignore" });
+    const code = await new Promise((resolve) => child.once("error", () => resolve(127)).once("exit", resolve));
+    if (code === 0) return;
+  }
+  throw new Error(`${program} ${args.join(" ")} failed: this test needs root, or sudo without a password`);
+}
+
+/** Holds ports as a foreign program would; gives a way to let them go. */
+export async function holdPorts(first, count) {
+  const held = [];
+  for (let port = first; port < first + count; port += 1) {
+    const server = createServer((connection) => connection.destroy());
+    server.listen(port, "127.0.0.1");
+    // Taken by somebody else already: as good.
+    const got = await Promise.race([once(server, "listening").then(() => true), once(server, "error").then(() => false)]);
+    if (got) held.push(server);
+  }
+  return () => Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
+}
+
+/** A port that was free a moment ago. */
+export async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A file that begins as a GGUF of version 3 and claims 2^60 tensors. */
+export function hugeClaim() {
+  const header = Buffer.alloc(64);
+  header.write("GGUF", 0);
+  header.writeUInt32LE(3, 4);
+  header.writeBigUInt64LE(1n << 60n, 8);
+  return header;
 }
 
 function signal(child, name) {

@@ -240,6 +240,17 @@ impl App {
         self.bus.tell(Event::SettingsChanged);
     }
 
+    /// The front could not listen. Shown to the person, who may ask for another try.
+    pub fn endpoint_failed(&self, fault: Fault) {
+        self.endpoint.set_fault(fault);
+        self.bus.tell(Event::SettingsChanged);
+    }
+
+    /// Until the person wants the front to try again.
+    pub async fn endpoint_wanted(&self) {
+        self.endpoint.asked_again().await;
+    }
+
     /// The key that outside clients must show to the front. Kept in our home, readable by its owner only.
     #[must_use]
     pub fn endpoint_key(&self) -> &str {

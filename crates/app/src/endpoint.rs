@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use plimsoll_os::files::{self, FileError, Lock};
 use plimsoll_units::Bytes;
-use tokio::sync::watch;
+use plimsoll_wire::Fault;
+use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
 const KEY_FILE: &str = "endpoint.key";
@@ -17,7 +18,16 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct Endpoint {
     key: String,
-    url: watch::Sender<Option<String>>,
+    open: watch::Sender<Open>,
+    /// Somebody wants the front to try again.
+    again: Notify,
+}
+
+/// Where the front listens, or why it does not.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    url: Option<String>,
+    fault: Option<Fault>,
 }
 
 impl Endpoint {
@@ -31,7 +41,8 @@ impl Endpoint {
         };
         Ok(Self {
             key,
-            url: watch::Sender::new(None),
+            open: watch::Sender::default(),
+            again: Notify::new(),
         })
     }
 
@@ -40,11 +51,30 @@ impl Endpoint {
     }
 
     pub(crate) fn url(&self) -> Option<String> {
-        self.url.borrow().clone()
+        self.open.borrow().url.clone()
+    }
+
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.open.borrow().fault.clone()
     }
 
     pub(crate) fn set_url(&self, url: Option<String>) {
-        self.url.send_replace(url);
+        self.open.send_replace(Open { url, fault: None });
+    }
+
+    pub(crate) fn set_fault(&self, fault: Fault) {
+        self.open.send_replace(Open {
+            url: None,
+            fault: Some(fault),
+        });
+    }
+
+    pub(crate) fn ask_again(&self) {
+        self.again.notify_one();
+    }
+
+    pub(crate) async fn asked_again(&self) {
+        self.again.notified().await;
     }
 }
 

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use plimsoll_wire::{Fault, FaultCode, Fix, Params};
+use plimsoll_wire::{Fault, FaultCode, Fix};
 
 use crate::lang::params;
 
@@ -30,19 +30,7 @@ impl From<Fault> for Failure {
 
 impl From<plimsoll_web::WebError> for Failure {
     fn from(error: plimsoll_web::WebError) -> Self {
-        let (code, params) = match &error {
-            plimsoll_web::WebError::Bind { port, .. } => {
-                (FaultCode::PortTaken, params! { port = u32::from(*port) })
-            }
-            plimsoll_web::WebError::Client(_) => (FaultCode::Internal, Params::new()),
-        };
-        Fault {
-            code,
-            params,
-            trace: causes(&error),
-            fixes: vec![Fix::Retry],
-        }
-        .into()
+        Fault::from(&error).into()
     }
 }
 

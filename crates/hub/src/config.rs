@@ -1,5 +1,5 @@
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_os::{Environment, files};
@@ -34,6 +34,16 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(***)")
     }
+}
+
+/// Where a token came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TokenOrigin {
+    #[default]
+    Nowhere,
+    Environment,
+    /// The file that `hf auth login` writes.
+    File,
 }
 
 /// How the outside is reached. Loopback is always reached directly.
@@ -102,6 +112,9 @@ pub struct HubConfig {
     /// Without a slash at its end.
     pub endpoint: Url,
     pub token: Option<Token>,
+    pub token_origin: TokenOrigin,
+    /// Where [`crate::Hub::set_token`] keeps one: `HF_TOKEN_PATH`, or `token` in `HF_HOME`.
+    pub token_file: Option<PathBuf>,
     /// The folder that holds `models--ORG--NAME`.
     pub cache: PathBuf,
     /// Nothing is asked of the hub.
@@ -119,6 +132,8 @@ impl HubConfig {
         Ok(Self {
             endpoint: endpoint(DEFAULT_ENDPOINT)?,
             token: None,
+            token_origin: TokenOrigin::Nowhere,
+            token_file: None,
             cache,
             offline: false,
             proxies: Proxies::default(),
@@ -135,7 +150,8 @@ impl HubConfig {
         if let Some(given) = environment.filled("HF_ENDPOINT") {
             config.endpoint = endpoint(given)?;
         }
-        config.token = token(environment)?;
+        config.token_file = token_file(environment);
+        (config.token, config.token_origin) = token(environment, config.token_file.as_deref())?;
         config.offline =
             environment.switched_on("HF_HUB_OFFLINE") || environment.switched_on("TRANSFORMERS_OFFLINE");
         config.proxies = proxies(environment);
@@ -159,32 +175,36 @@ fn endpoint(text: &str) -> Result<Url, HubError> {
     if usable { Ok(url) } else { Err(bad()) }
 }
 
-fn token(environment: &Environment) -> Result<Option<Token>, HubError> {
+fn token(environment: &Environment, file: Option<&Path>) -> Result<(Option<Token>, TokenOrigin), HubError> {
     let named = environment
         .filled("HF_TOKEN")
         .or_else(|| environment.filled("HUGGING_FACE_HUB_TOKEN"));
     if let Some(text) = named {
         return Token::new(text)
-            .map(Some)
+            .map(|token| (Some(token), TokenOrigin::Environment))
             .ok_or(HubError::BadSetting { what: Setting::Token });
     }
-    if environment.switched_on("HF_HUB_DISABLE_IMPLICIT_TOKEN") {
-        return Ok(None);
-    }
+    let implicit = !environment.switched_on("HF_HUB_DISABLE_IMPLICIT_TOKEN");
+    // Most people have no such file, and one that cannot be read must not stop a download of an open model.
+    let text = file
+        .filter(|_| implicit)
+        .and_then(|file| files::read_up_to(file, TOKEN_FILE_MAX).ok())
+        .unwrap_or_default();
+    Ok(match Token::new(&String::from_utf8_lossy(&text)) {
+        Some(token) => (Some(token), TokenOrigin::File),
+        None => (None, TokenOrigin::Nowhere),
+    })
+}
+
+fn token_file(environment: &Environment) -> Option<PathBuf> {
     let home = || {
         environment
             .path("HF_HOME")
             .or_else(|| Some(caches(environment)?.join("huggingface")))
     };
-    let Some(file) = environment
+    environment
         .path("HF_TOKEN_PATH")
         .or_else(|| Some(home()?.join("token")))
-    else {
-        return Ok(None);
-    };
-    // Most people have no such file, and one that cannot be read must not stop a download of an open model.
-    let text = files::read_up_to(&file, TOKEN_FILE_MAX).unwrap_or_default();
-    Ok(Token::new(&String::from_utf8_lossy(&text)))
 }
 
 fn caches(environment: &Environment) -> Option<PathBuf> {

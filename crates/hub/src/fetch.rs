@@ -260,9 +260,10 @@ impl Hub {
                     revision: file.commit.clone(),
                 };
                 let part = folder.part(&file.etag);
+                let token = self.token();
                 let source = Source {
                     url: self.resolve_url(&file.repo, &file.commit, &file.path),
-                    token: self.config().token.as_ref(),
+                    token: token.as_ref(),
                     file: &file.path,
                     repo: file.repo.as_str(),
                     bytes: file.bytes,
@@ -348,7 +349,9 @@ impl Hub {
             return Ok(());
         }
         let free = files::free_space(folder)?;
-        if needed.plus(self.config().spare) > free {
+        // With what is left alone: a person who makes this much room gets the file.
+        let needed = needed.plus(self.config().spare);
+        if needed > free {
             return Err(HubError::DiskFull {
                 folder: folder.to_owned(),
                 needed,

@@ -22,7 +22,7 @@ mod sink;
 mod transfer;
 mod watcher;
 
-pub use config::{HubConfig, Patience, Proxies, Token};
+pub use config::{HubConfig, Patience, Proxies, Token, TokenOrigin};
 pub use error::{Absent, BadAnswer, HubError, Setting};
 pub use fetch::{Archive, Fetched};
 pub use hub::Hub;

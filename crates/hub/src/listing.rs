@@ -114,7 +114,8 @@ impl Hub {
             .map_err(ApiSetup::Own)?;
         // Without a token hf-hub would look into the environment by itself. A line break cannot be sent in a
         // header, so it sends none.
-        let token = config.token.as_ref().map_or("\n", |token| token.secret());
+        let token = self.token();
+        let token = token.as_ref().map_or("\n", |token| token.secret());
         HFClient::builder()
             .client(client)
             .endpoint(config.endpoint.as_str())

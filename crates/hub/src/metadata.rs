@@ -152,8 +152,9 @@ impl Hub {
 
     async fn head(&self, at: &Address, pin: Option<&Pin>) -> Result<RemoteFile, Failure> {
         let url = self.resolve_url(&at.repo, &at.revision, &at.path);
+        let token = self.token();
         let ask = Ask {
-            token: self.config().token.as_ref(),
+            token: token.as_ref(),
             enough: Some(REPO_COMMIT),
             ..Ask::default()
         };

@@ -1,7 +1,8 @@
+use std::error::Error;
 use std::io;
 
 use http::StatusCode;
-use plimsoll_wire::FaultCode;
+use plimsoll_wire::{Fault, FaultCode, Fix, Params};
 
 /// Why the page or the front could not be offered.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,25 @@ pub enum WebError {
     },
     #[error("the connection to the router could not be prepared")]
     Client(#[source] reqwest::Error),
+}
+
+impl From<&WebError> for Fault {
+    fn from(error: &WebError) -> Self {
+        let (code, params) = match error {
+            WebError::Bind { port, .. } => (
+                FaultCode::PortTaken,
+                Params::from([("port".to_owned(), u32::from(*port).into())]),
+            ),
+            WebError::Client(_) => (FaultCode::Internal, Params::new()),
+        };
+        let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |&cause| cause.source());
+        Self {
+            code,
+            params,
+            trace: causes.map(ToString::to_string).collect(),
+            fixes: vec![Fix::Retry],
+        }
+    }
 }
 
 /// The HTTP status that says the same as a fault's code.

@@ -19,6 +19,6 @@ mod serve;
 mod source;
 
 pub use error::WebError;
-pub use front::{FRONT_PORT, Front};
+pub use front::{FRONT_PORT, Front, KeptFront};
 pub use page::{PAGE_PORT, Page};
 pub use source::{Calls, Model, Routes, Target};

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use ts_rs::TS;
 
 use crate::{
-    Anchor, Check, Conversation, ConversationSummary, Endpoint, EngineList, Library, LibraryModel, Machine,
-    Plan, PlanWishes, Recommendation, Router, Settings, Setup, Status, VerifyReply,
+    Anchor, Check, Conversation, ConversationSummary, Endpoint, EngineList, HubSite, Library, LibraryModel,
+    Machine, Plan, PlanWishes, Recommendation, Router, Settings, Setup, Status, VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -153,4 +153,9 @@ calls! {
     "settings/read" ReadSettings {} -> Settings;
     "settings/write" WriteSettings { settings: Settings } -> Settings;
     "endpoint/read" ReadEndpoint {} -> Endpoint;
+    /// Tries again to listen for other apps where it failed; how it went is told by `settingsChanged`.
+    "endpoint/open" OpenEndpoint {} -> Done;
+    "hub/read" ReadHub {} -> HubSite;
+    /// Keeps the token in the file that the hub's own tools use and asks with it from now on; an empty one removes it.
+    "hub/setToken" SetHubToken { token: String } -> HubSite;
 }

@@ -35,5 +35,5 @@ pub use plan::{
     PlanModel, PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,
 };
 pub use setup::{Setup, SetupStep, StepName, StepState};
-pub use status::{DeviceUse, Endpoint, Sample, Settings, Status, Transfer, Transferring};
+pub use status::{DeviceUse, Endpoint, HubSite, Sample, Settings, Status, TokenFrom, Transfer, Transferring};
 pub use typescript::typescript;

@@ -99,7 +99,7 @@ pub struct Settings {
 }
 
 /// Our loopback front for other apps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Endpoint {
     /// Ends in `/v1`. Missing while nobody listens.
@@ -107,4 +107,33 @@ pub struct Endpoint {
     #[ts(optional)]
     pub url: Option<String>,
     pub key: String,
+    /// Why nobody listens although somebody should, such as a taken port. `endpoint/open` tries again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub fault: Option<Fault>,
+}
+
+/// The hub that models come from, as it is asked now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HubSite {
+    /// Its address: what `HF_ENDPOINT` names, or the public hub.
+    pub url: String,
+    /// Nothing is asked of it (`HF_HUB_OFFLINE`).
+    pub offline: bool,
+    pub token: TokenFrom,
+    /// Where a token is kept: the file that the hub's own tools read and write. Missing where there is no home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub token_file: Option<String>,
+}
+
+/// Where the hub's access token comes from. The token itself never travels to a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum TokenFrom {
+    Nowhere,
+    /// `HF_TOKEN`: it goes before the file.
+    Environment,
+    File,
 }

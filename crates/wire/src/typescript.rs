@@ -83,6 +83,8 @@ pub fn typescript() -> String {
         status::Status,
         status::Settings,
         status::Endpoint,
+        status::TokenFrom,
+        status::HubSite,
         call::Done,
         call::Started,
         call::Conversations,

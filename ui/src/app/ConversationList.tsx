@@ -49,8 +49,8 @@ export function ConversationList({
     <div
       ref={scroller}
       className="min-h-0 flex-1 overflow-y-auto px-2.5 pb-2"
-      role="list"
-      aria-label={t("nav.conversations")}
+      // An empty list is no list.
+      {...(rows.length > 0 ? { role: "list", "aria-label": t("nav.conversations") } : {})}
     >
       {rows.length === 0 && <p className="px-2.5 py-3 text-sm text-ink-3">{empty}</p>}
       {rows.length < VIRTUAL_FROM ? (

@@ -29,6 +29,8 @@ const SCREENS: [string, string, string, RegExp][] = [
   ["a chat with a fault", "loadFailed,frozen", "/c/c-broken", /The model stopped in the middle/],
   ["models", "full,frozen", "/models?model=qwen3-8b:Q4_K_M", /Planned and measured/],
   ["settings", "full,frozen", "/settings", /Offer the endpoint/],
+  ["a port that is taken", "portTaken,frozen", "/settings?section=endpoint", /ports that were tried/],
+  ["a model that wants a token", "needsToken,frozen", "/", /accept the terms/],
   ["trash", "full,frozen", "/trash", /A draft nobody needs/],
 ];
 

@@ -320,3 +320,51 @@ describe("the status bar", () => {
     expect(details).toHaveTextContent("other programs");
   });
 });
+
+describe("the ways on of a fault", () => {
+  it("leads from a model that wants a token to the field for it, and back", async () => {
+    const { user, bodies, router } = open("needsToken,frozen");
+    await user.click(await screen.findByRole("button", { name: "Set a hub token" }));
+    const field = await screen.findByLabelText("Access token");
+    await waitFor(() => expect(field).toHaveFocus());
+    const save = screen.getByRole("button", { name: "Save" });
+    expect(save).toBeDisabled();
+    await user.type(field, "two words");
+    expect(save).toBeDisabled();
+    await user.clear(field);
+    await user.type(field, " hf_right ");
+    await user.click(save);
+    expect(await screen.findByText(/Kept in .*token/)).toBeVisible();
+    expect(bodies("hub/setToken")).toEqual([{ token: "hf_right" }]);
+    expect(field).toHaveValue("");
+    await user.click(await screen.findByRole("button", { name: "Remove" }));
+    expect(await screen.findByText(/^Only for models whose terms/)).toBeVisible();
+    expect(router.state.location.pathname).toBe("/settings");
+  });
+
+  it("says how to get a newer version", async () => {
+    const { user, router } = open("tooNew,frozen");
+    await user.click(await screen.findByRole("button", { name: "Update Plimsoll" }));
+    expect(await screen.findByText(/Get the newer one where you got this one/)).toBeVisible();
+    expect(router.state.location.search).toEqual({ section: "aboutApp" });
+  });
+
+  it("opens the door for other programs when their port is free again", async () => {
+    const { user } = open("portTaken,frozen", "/settings?section=endpoint");
+    const card = await screen.findByRole("alert", { name: "No free port was found" });
+    expect(screen.queryByText(/127\.0\.0\.1:18760\/v1$/)).toBeNull();
+    await user.click(within(card).getByRole("button", { name: "Try again" }));
+    expect(await screen.findByText("http://127.0.0.1:18760/v1")).toBeVisible();
+    expect(screen.queryByRole("alert", { name: "No free port was found" })).toBeNull();
+  });
+
+  it("sends a refused message again, in the conversation that was made for it", async () => {
+    const { user, bodies } = open("refusing,frozen");
+    await user.type(await screen.findByRole("textbox", { name: "Message" }), "Hello there{Enter}");
+    await user.click(await screen.findByRole("button", { name: "Try again" }));
+    await waitFor(() => expect(bodies("turn/start")).toHaveLength(2));
+    expect(bodies("conversations/create")).toHaveLength(1);
+    expect(bodies("turn/start")[1]).toMatchObject({ text: "Hello there" });
+    expect(await screen.findByRole("article", { name: "You" })).toHaveTextContent("Hello there");
+  });
+});

@@ -1,3 +1,4 @@
+import { useNavigate } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
@@ -27,6 +28,8 @@ export function FaultCard({
   className?: string;
 }) {
   const { t } = useTranslation();
+  const navigate = useNavigate();
+  const toSettings = (section: string) => () => void navigate({ to: "/settings", search: { section } });
   const version = useLive((live) => live.version);
   const report = () => {
     void copyText(faultReport(fault, version)).then((done) =>
@@ -35,8 +38,8 @@ export function FaultCard({
   };
   const known: FixActions = {
     reportBug: report,
-    updateApp: () => say(t("fix.updateAppAbout")),
-    setToken: () => say(t("fix.setTokenAbout")),
+    updateApp: toSettings("aboutApp"),
+    setToken: toSettings("hub"),
     ...fixes,
   };
   const offered = fault.fixes.filter((fix) => known[fix] !== undefined);

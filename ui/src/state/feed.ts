@@ -54,7 +54,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
         stale(queries, "engines/list", "plan/recommend");
         break;
       case "settingsChanged":
-        stale(queries, "settings/read", "endpoint/read");
+        stale(queries, "settings/read", "endpoint/read", "hub/read");
         void readStatus(host);
         break;
       case "conversationChanged":

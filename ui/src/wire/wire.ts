@@ -437,7 +437,27 @@ export type Endpoint = {
 /**
  * Ends in `/v1`. Missing while nobody listens.
  */
-url?: string, key: string, };
+url?: string, key: string, 
+/**
+ * Why nobody listens although somebody should, such as a taken port. `endpoint/open` tries again.
+ */
+fault?: Fault, };
+
+export type TokenFrom = "nowhere" | "environment" | "file";
+
+export type HubSite = { 
+/**
+ * Its address: what `HF_ENDPOINT` names, or the public hub.
+ */
+url: string, 
+/**
+ * Nothing is asked of it (`HF_HUB_OFFLINE`).
+ */
+offline: boolean, token: TokenFrom, 
+/**
+ * Where a token is kept: the file that the hub's own tools read and write. Missing where there is no home.
+ */
+tokenFile?: string, };
 
 export type Done = Record<symbol, never>;
 
@@ -549,6 +569,12 @@ export type WriteSettings = { settings: Settings, };
 
 export type ReadEndpoint = Record<symbol, never>;
 
+export type OpenEndpoint = Record<symbol, never>;
+
+export type ReadHub = Record<symbol, never>;
+
+export type SetHubToken = { token: string, };
+
 /** Every call: what goes in and what comes back. */
 export interface Calls {
   "status/read": { body: ReadStatus; reply: Status };
@@ -585,4 +611,7 @@ export interface Calls {
   "settings/read": { body: ReadSettings; reply: Settings };
   "settings/write": { body: WriteSettings; reply: Settings };
   "endpoint/read": { body: ReadEndpoint; reply: Endpoint };
+  "endpoint/open": { body: OpenEndpoint; reply: Done };
+  "hub/read": { body: ReadHub; reply: HubSite };
+  "hub/setToken": { body: SetHubToken; reply: HubSite };
 }

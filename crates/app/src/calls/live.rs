@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use plimsoll_engine::RouterState;
+use plimsoll_hub::TokenOrigin;
 use plimsoll_wire::{
-    Done, Endpoint, Event, ReadEndpoint, ReadSettings, ReadStatus, Settings, Setup, StartSetup, Status,
-    StopSetup, WatchStatus, WriteSettings,
+    Done, Endpoint, Event, HubSite, OpenEndpoint, ReadEndpoint, ReadHub, ReadSettings, ReadStatus,
+    SetHubToken, Settings, Setup, StartSetup, Status, StopSetup, TokenFrom, WatchStatus, WriteSettings,
 };
 
 use crate::app::App;
@@ -60,10 +61,18 @@ pub(super) async fn write_settings(app: Arc<App>, call: WriteSettings) -> Result
 pub(super) async fn read_endpoint(app: Arc<App>, _: ReadEndpoint) -> Result<Endpoint, Failed> {
     let key = app.endpoint.key().to_owned();
     if app.memo.settings().await?.endpoint == Some(false) {
-        return Ok(Endpoint { url: None, key });
+        return Ok(Endpoint {
+            url: None,
+            key,
+            fault: None,
+        });
     }
     if let Some(url) = app.endpoint.url() {
-        return Ok(Endpoint { url: Some(url), key });
+        return Ok(Endpoint {
+            url: Some(url),
+            key,
+            fault: None,
+        });
     }
     let state = app.router.desk.state();
     let front = match &*state.borrow() {
@@ -77,7 +86,41 @@ pub(super) async fn read_endpoint(app: Arc<App>, _: ReadEndpoint) -> Result<Endp
         Some(front) => Endpoint {
             url: Some(front.url),
             key: front.key,
+            fault: None,
         },
-        None => Endpoint { url: None, key },
+        None => Endpoint {
+            url: None,
+            key,
+            fault: app.endpoint.fault(),
+        },
     })
+}
+
+pub(super) async fn open_endpoint(app: Arc<App>, _: OpenEndpoint) -> Result<Done, Failed> {
+    app.endpoint.ask_again();
+    Ok(Done {})
+}
+
+pub(super) async fn read_hub(app: Arc<App>, _: ReadHub) -> Result<HubSite, Failed> {
+    Ok(hub_site(&app))
+}
+
+pub(super) async fn set_hub_token(app: Arc<App>, call: SetHubToken) -> Result<HubSite, Failed> {
+    app.models.hub.set_token(&call.token)?;
+    app.bus.tell(Event::SettingsChanged);
+    Ok(hub_site(&app))
+}
+
+fn hub_site(app: &App) -> HubSite {
+    let config = app.models.hub.config();
+    HubSite {
+        url: config.endpoint.to_string().trim_end_matches('/').to_owned(),
+        offline: config.offline,
+        token: match app.models.hub.token_origin() {
+            TokenOrigin::Nowhere => TokenFrom::Nowhere,
+            TokenOrigin::Environment => TokenFrom::Environment,
+            TokenOrigin::File => TokenFrom::File,
+        },
+        token_file: config.token_file.as_ref().map(|path| path.display().to_string()),
+    }
 }

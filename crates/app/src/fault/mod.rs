@@ -99,16 +99,16 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         FaultCode::NotGguf | FaultCode::UnsafeName | FaultCode::UnknownModel => {
             &[Fix::ChooseOtherModel, Fix::ImportFile]
         }
-        FaultCode::GgufCut | FaultCode::ModelFileMissing | FaultCode::HashMismatch => {
-            &[Fix::DownloadAgain, Fix::ImportFile]
-        }
+        FaultCode::GgufCut | FaultCode::HashMismatch => &[Fix::DownloadAgain, Fix::ImportFile],
+        // A disk that was unplugged comes back.
+        FaultCode::ModelFileMissing => &[Fix::Retry, Fix::DownloadAgain, Fix::ImportFile],
         FaultCode::GgufTooLarge | FaultCode::GgufBad => &[Fix::DownloadAgain, Fix::ChooseOtherModel],
         FaultCode::UnknownArchitecture => &[Fix::ChooseOtherModel, Fix::UpdateApp],
         FaultCode::DoesNotFit | FaultCode::OutOfMemory => &[Fix::ChooseSmallerContext, Fix::ChooseOtherModel],
         FaultCode::ContextTooLong => &[Fix::ChooseSmallerContext],
         FaultCode::DiskFull | FaultCode::WriteFailed => &[Fix::FreeSpace, Fix::Retry],
         FaultCode::HubUnreachable | FaultCode::TransferStalled => &[Fix::CheckConnection, Fix::Retry],
-        FaultCode::HubNeedsToken => &[Fix::SetToken, Fix::ChooseOtherModel],
+        FaultCode::HubNeedsToken => &[Fix::SetToken, Fix::Retry, Fix::ChooseOtherModel],
         FaultCode::HubNotFound | FaultCode::NoVision => &[Fix::ChooseOtherModel],
         FaultCode::HubOffline => &[Fix::CheckConnection, Fix::ImportFile],
         FaultCode::LicenceNotAccepted => &[Fix::AcceptLicence, Fix::ChooseOtherModel],

@@ -72,7 +72,7 @@ pub(crate) enum Named {
 pub(crate) struct Models {
     pub(crate) library: Library,
     pub(crate) catalog: &'static Catalog,
-    hub: Hub,
+    pub(crate) hub: Hub,
     memo: Memo,
     inspector: Inspector,
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use plimsoll_web::{FRONT_PORT, Front, Page};
+use plimsoll_web::{FRONT_PORT, KeptFront, Page};
 use serde_json::json;
 
 use super::Session;
@@ -12,7 +12,7 @@ use crate::out::Form;
 /// The page for a browser, and the front for other apps, until it is interrupted.
 pub(super) async fn web(session: &Session, args: &WebArgs) -> Result<(), Failure> {
     let page = Page::start(Arc::clone(&session.app), args.port).await?;
-    let front = Front::start(Arc::clone(&session.app), FRONT_PORT).await?;
+    let front = KeptFront::start(Arc::clone(&session.app), FRONT_PORT).await;
     let link = page.login_link();
     match session.out.form {
         Form::Json => session.out.json(&json!({ "url": link, "endpoint": front.url() })),
@@ -20,9 +20,12 @@ pub(super) async fn web(session: &Session, args: &WebArgs) -> Result<(), Failure
             session
                 .out
                 .line(&session.out.say("web.open", &params! { url = link.clone() }));
-            session
-                .out
-                .line(&session.out.say("web.endpoint", &params! { url = front.url() }));
+            match front.url() {
+                Some(url) => session
+                    .out
+                    .line(&session.out.say("web.endpoint", &params! { url = url.to_owned() })),
+                None => session.out.note(session.out.lang.text("web.noEndpoint")),
+            }
         }
     }
     if args.open

@@ -240,7 +240,8 @@ fn check_space(cache: &Path, folder: &RepoFolder, spare: Bytes, pieces: &[Piece]
         return Ok(());
     }
     let free = files::free_space(cache)?;
-    if needed.plus(spare) > free {
+    let needed = needed.plus(spare);
+    if needed > free {
         return Err(HubError::DiskFull {
             folder: cache.to_owned(),
             needed,

@@ -3,6 +3,7 @@
 //! The router itself checks neither `Host` nor `Origin`, lists models with their paths to anyone and lets any
 //! page read its answers. So nobody but us talks to it; what other apps send comes through here.
 
+mod kept;
 mod models;
 mod proxy;
 mod refused;
@@ -20,6 +21,7 @@ use plimsoll_app::App;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+pub use self::kept::KeptFront;
 use self::refused::{Protocol, Refused};
 use crate::error::WebError;
 use crate::guard::{self, Door, Refusal};

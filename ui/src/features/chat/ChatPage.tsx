@@ -1,10 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { FaultCard } from "@/components/FaultCard";
 import { Spinner } from "@/components/Spinner";
-import { faultOf } from "@/host/host";
+import { faultOf, type Host } from "@/host/host";
 import { useHost, useTell } from "@/state/ask";
 import { useLive } from "@/state/live";
 import { threadOpened, useThreads } from "@/state/threads";
@@ -17,40 +17,63 @@ import { useFixes } from "./fixes";
 import { ModelState } from "./ModelState";
 import { Thread } from "./Thread";
 
+/** What was refused: a message, or the opening of the conversation. */
+interface Failed {
+  fault: Fault;
+  text?: string;
+}
+
+async function openThread(host: Host, id: string): Promise<Failed | { model: string | undefined }> {
+  try {
+    const conversation = await host.call("conversations/open", { id });
+    threadOpened(conversation);
+    return { model: conversation.model };
+  } catch (thrown) {
+    return { fault: faultOf(thrown) };
+  }
+}
+
 /** A chat that does not exist yet: it is made with its first message. */
 export function NewChatPage() {
   const host = useHost();
   const navigate = useNavigate();
-  const [fault, setFault] = useState<Fault>();
+  const [failed, setFailed] = useState<Failed>();
   const [busy, setBusy] = useState(false);
+  /** Made by a try whose message was then refused: the next try goes on with it. */
+  const made = useRef<string>(undefined);
   const chosen = useView((view) => view.chosen[""]);
   const fallback = useLive((live) => live.defaultModel);
   const model = chosen ?? fallback;
 
   async function send(text: string): Promise<boolean> {
     setBusy(true);
-    setFault(undefined);
+    setFailed(undefined);
     try {
-      const made = await host.call("conversations/create", model ? { model } : {});
-      threadOpened(made);
-      await host.call("turn/start", { conversation: made.id, text, ...(model ? { model } : {}) });
+      if (made.current === undefined) {
+        const conversation = await host.call("conversations/create", model ? { model } : {});
+        threadOpened(conversation);
+        made.current = conversation.id;
+      }
+      const id = made.current;
+      await host.call("turn/start", { conversation: id, text, ...(model ? { model } : {}) });
       keepDraft("", "");
-      await navigate({ to: "/c/$id", params: { id: made.id } });
+      await navigate({ to: "/c/$id", params: { id } });
       return true;
     } catch (thrown) {
-      setFault(faultOf(thrown));
+      setFailed({ fault: faultOf(thrown), text });
       return false;
     } finally {
       setBusy(false);
     }
   }
 
-  const fixes = useFixes({ model });
+  const again = failed?.text;
+  const fixes = useFixes({ model, ...(again === undefined ? {} : { retry: () => void send(again) }) });
   return (
     <section className="flex h-full flex-col">
       <EmptyChat model={model} />
       <div className="mx-auto flex w-full max-w-[760px] flex-col gap-2 px-4 pb-4">
-        {fault && <FaultCard fault={fault} fixes={{ ...fixes, retry: () => setFault(undefined) }} />}
+        {failed && <FaultCard fault={failed.fault} fixes={fixes} />}
         <ModelState model={model} />
         <Composer conversation="" model={model} busy={busy} answering={false} onSend={send} />
       </div>
@@ -63,7 +86,7 @@ export function ChatPage({ id }: { id: string }) {
   const host = useHost();
   const thread = useThreads((state) => state.threads[id]);
   const stop = useTell("turn/stop");
-  const [fault, setFault] = useState<Fault>();
+  const [failed, setFailed] = useState<Failed>();
   const [model, setModel] = useState<string>();
   const chosen = useView((view) => view.chosen[id]);
   const fallback = useLive((live) => live.defaultModel);
@@ -71,27 +94,24 @@ export function ChatPage({ id }: { id: string }) {
 
   useEffect(() => {
     let here = true;
-    host
-      .call("conversations/open", { id })
-      .then((conversation) => {
-        if (!here) return;
-        threadOpened(conversation);
-        setModel(conversation.model);
-      })
-      .catch((thrown: unknown) => here && setFault(faultOf(thrown)));
+    void openThread(host, id).then((found) => {
+      if (!here) return;
+      if ("fault" in found) setFailed(found);
+      else setModel(found.model);
+    });
     return () => {
       here = false;
     };
   }, [host, id]);
 
   async function send(text: string): Promise<boolean> {
-    setFault(undefined);
+    setFailed(undefined);
     try {
       await host.call("turn/start", { conversation: id, text, ...(inUse ? { model: inUse } : {}) });
       keepDraft(id, "");
       return true;
     } catch (thrown) {
-      setFault(faultOf(thrown));
+      setFailed({ fault: faultOf(thrown), text });
       return false;
     }
   }
@@ -99,6 +119,17 @@ export function ChatPage({ id }: { id: string }) {
   const lastQuestion = thread?.messages.findLast((message) => message.role === "user")?.text;
   const retry = lastQuestion === undefined ? undefined : () => void send(lastQuestion);
   const fixes = useFixes({ model: inUse, ...(retry ? { retry } : {}) });
+  async function again() {
+    if (failed?.text !== undefined) {
+      await send(failed.text);
+      return;
+    }
+    setFailed(undefined);
+    const found = await openThread(host, id);
+    if ("fault" in found) setFailed(found);
+    else setModel(found.model);
+  }
+  const goOn = () => void again();
   const answering = thread?.writing !== undefined;
 
   return (
@@ -107,7 +138,7 @@ export function ChatPage({ id }: { id: string }) {
         <Thread thread={thread} fixes={fixes} />
       ) : (
         <div className="grid flex-1 place-items-center text-sm text-ink-3">
-          {!fault && (
+          {!failed && (
             <span className="flex items-center gap-2">
               <Spinner /> {t("chat.opening")}
             </span>
@@ -115,7 +146,9 @@ export function ChatPage({ id }: { id: string }) {
         </div>
       )}
       <div className="mx-auto flex w-full max-w-[760px] flex-col gap-2 px-4 pb-4">
-        {fault && <FaultCard fault={fault} fixes={{ ...fixes, retry: () => setFault(undefined) }} />}
+        {failed && (
+          <FaultCard fault={failed.fault} fixes={{ ...fixes, retry: goOn, checkConnection: goOn }} />
+        )}
         <ModelState model={inUse} />
         <Composer
           conversation={id}

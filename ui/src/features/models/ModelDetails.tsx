@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { ArrowDownToLine, ArrowLeft, CircleStop, MessageSquare, ShieldCheck, Trash2 } from "lucide-react";
+import { ArrowDownToLine, ArrowLeft, CircleStop, MessageSquare, ShieldCheck, Trash2, X } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -8,6 +8,7 @@ import { Button, IconButton } from "@/components/Button";
 import { Dialog } from "@/components/Dialog";
 import { FaultCard } from "@/components/FaultCard";
 import { say } from "@/components/Toasts";
+import { useFixes } from "@/features/chat/fixes";
 import { ContextPill, FitPill, SpeedPill } from "@/features/picker/pills";
 import { PlanGauges } from "@/gauge/PlanView";
 import { faultTitle } from "@/i18n/faults";
@@ -37,14 +38,16 @@ export function ModelDetails({
 
   return (
     <article className="mx-auto max-w-[760px] px-5 py-7 sm:px-7" aria-label={model.name}>
-      <div className="flex items-start gap-3">
+      <div className="flex items-start gap-x-3 gap-y-1 max-lg:flex-col">
+        {/* Beside the list it closes a pane; alone it is the way back. */}
         <IconButton
           label={t("models.close")}
           side="bottom"
-          className="-ml-2 shrink-0"
+          className="shrink-0 max-lg:-mt-3 max-lg:-ml-2 lg:order-last lg:-mr-2"
           onClick={() => onSelect(undefined)}
         >
-          <ArrowLeft size={17} />
+          <ArrowLeft size={17} className="lg:hidden" />
+          <X size={17} className="max-lg:hidden" />
         </IconButton>
         <div className="min-w-0 flex-1">
           <h2 className="text-xl font-semibold">
@@ -70,7 +73,7 @@ export function ModelDetails({
       )}
       {load.error && <Problem fault={load.error.fault} id={model.id} onOther={() => onSelect(undefined)} />}
 
-      <Section title={t("models.plan")}>
+      <Section id="plan" title={t("models.plan")}>
         {model.plan ? (
           <PlanGauges
             model={model.id}
@@ -103,9 +106,9 @@ export function ModelDetails({
   );
 }
 
-export function Section({ title, children }: { title: string; children: React.ReactNode }) {
+export function Section({ id, title, children }: { id?: string; title: string; children: React.ReactNode }) {
   return (
-    <section className="mt-8">
+    <section id={id} className="mt-8 scroll-mt-4">
       <h3 className="mb-3 text-base font-semibold">{title}</h3>
       {children}
     </section>
@@ -114,20 +117,21 @@ export function Section({ title, children }: { title: string; children: React.Re
 
 function Problem({ fault, id, onOther }: { fault: Fault; id: string; onOther: () => void }) {
   const { t } = useTranslation();
-  const navigate = useNavigate();
-  const pull = useTell("models/pull");
   const load = useTell("router/load");
-  const tell = { onError: ({ fault: why }: { fault: Fault }) => say(faultTitle(t, why)) };
+  const fixes = useFixes({
+    model: id,
+    retry: () =>
+      load.mutate({ model: id, wishes: {} }, { onError: ({ fault: why }) => say(faultTitle(t, why)) }),
+  });
   return (
     <FaultCard
       fault={fault}
       className="mt-5"
       fixes={{
-        downloadAgain: () => pull.mutate({ model: id, licenceAccepted: false }, tell),
+        ...fixes,
         chooseOtherModel: onOther,
         freeSpace: onOther,
-        retry: () => load.mutate({ model: id, wishes: {} }, tell),
-        addEngine: () => void navigate({ to: "/settings", search: { section: "engines" } }),
+        chooseSmallerContext: () => document.getElementById("plan")?.scrollIntoView(),
       }}
     />
   );

@@ -7,7 +7,7 @@ import { IconButton } from "@/components/Button";
 import { Toggle } from "@/components/Choice";
 import { CopyButton } from "@/components/CopyButton";
 import { FaultCard } from "@/components/FaultCard";
-import { faultOfResult, useAsk } from "@/state/ask";
+import { faultOfResult, useAsk, useTell } from "@/state/ask";
 import { useLive } from "@/state/live";
 
 import { Group, Row } from "./Group";
@@ -18,7 +18,10 @@ export function Endpoint({ on, onChange }: { on: boolean; onChange: (on: boolean
   const endpoint = useAsk("endpoint/read", {});
   const model = useLive((live) => live.defaultModel) ?? "MODEL";
   const [shown, setShown] = useState(false);
-  const fault = faultOfResult(endpoint);
+  const open = useTell("endpoint/open");
+  const failed = on ? endpoint.data?.fault : undefined;
+  const fault = faultOfResult(endpoint) ?? faultOfResult(open) ?? failed;
+  const again = () => (failed ? open.mutate({}) : void endpoint.refetch());
   const url = endpoint.data?.url;
   const key = endpoint.data?.key ?? "";
 
@@ -27,7 +30,7 @@ export function Endpoint({ on, onChange }: { on: boolean; onChange: (on: boolean
       <Row name={t("settings.endpointOn")} about={t("settings.endpointLoopback")}>
         <Toggle label={t("settings.endpointOn")} checked={on} onChange={onChange} />
       </Row>
-      {fault && <FaultCard fault={fault} fixes={{ retry: () => void endpoint.refetch() }} className="m-3" />}
+      {fault && <FaultCard fault={fault} fixes={{ retry: again }} className="m-3" />}
       {url !== undefined && (
         <>
           <Row name={t("settings.endpointUrl")}>
@@ -75,7 +78,8 @@ function Snippets({
     curl: `curl ${url}/chat/completions \\
   -H "Authorization: Bearer ${key}" \\
   -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`,
+  -d '{"model": "${model}",
+       "messages": [{"role": "user", "content": "Hello"}]}'`,
     python: `from openai import OpenAI
 
 client = OpenAI(base_url="${url}", api_key="${key}")

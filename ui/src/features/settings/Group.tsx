@@ -20,7 +20,7 @@ export function Group({
       <h2 className="text-md font-semibold">{title}</h2>
       {about && <p className="mt-0.5 text-base text-ink-2">{about}</p>}
       <div
-        className={cx("mt-3", !flat && "divide-y divide-hairline rounded-lg bg-raised ring-1 ring-hairline")}
+        className={cx("mt-3 flow-root", !flat && "divide-y divide-hairline rounded-lg bg-raised ring-1 ring-hairline")}
       >
         {children}
       </div>
@@ -35,7 +35,7 @@ export function Row({ name, about, children }: { name: string; about?: string; c
         <p className="text-base">{name}</p>
         {about && <p className="text-sm text-ink-3">{about}</p>}
       </div>
-      {children}
+      <div className="flex max-w-full min-w-0 items-center gap-2">{children}</div>
     </div>
   );
 }

@@ -15,9 +15,10 @@ import type { Settings } from "@/wire/wire";
 import { Endpoint } from "./Endpoint";
 import { Engines } from "./Engines";
 import { Group, Row } from "./Group";
+import { HubSite } from "./HubSite";
 import { Shortcuts } from "./Shortcuts";
 
-const SECTIONS = ["appearance", "engines", "endpoint", "shortcuts", "about", "aboutApp"] as const;
+const SECTIONS = ["appearance", "engines", "hub", "endpoint", "shortcuts", "about", "aboutApp"] as const;
 
 export function SettingsPage() {
   const { t } = useTranslation();
@@ -106,6 +107,7 @@ export function SettingsPage() {
           </Group>
 
           <Engines />
+          <HubSite wanted={section === "hub"} />
           <Endpoint on={now.endpoint !== false} onChange={(endpoint) => set({ endpoint })} />
           <Shortcuts />
 
@@ -121,6 +123,7 @@ export function SettingsPage() {
                 <Lines
                   rows={[
                     [t("settings.version"), version || t("app.unknown")],
+                    [t("settings.update"), t("settings.updateAbout")],
                     [t("settings.sizes"), t("settings.sizesAbout")],
                   ]}
                 />

@@ -79,9 +79,9 @@ export function MachineFacts({ machine }: { machine: Machine }) {
       />
       {machine.devices.map((device) => (
         <div key={device.id}>
-          <h4 className="mb-1 text-sm font-semibold">
+          <h3 className="mb-1 text-sm font-semibold">
             {device.name} <span className="font-normal text-ink-3">{t(`start.kinds.${device.kind}`)}</span>
-          </h4>
+          </h3>
           <Lines
             rows={[
               [
@@ -110,7 +110,7 @@ export function MachineFacts({ machine }: { machine: Machine }) {
       ))}
       {machine.notes.length > 0 && (
         <div>
-          <h4 className="mb-1 text-sm font-semibold">{t("start.facts.notes")}</h4>
+          <h3 className="mb-1 text-sm font-semibold">{t("start.facts.notes")}</h3>
           <ul className="flex flex-col gap-1 text-base text-ink-2">
             {machine.notes.map((note) => (
               <li key={`${note.code}${JSON.stringify(note.params)}`}>{reasonText(t, format, note)}</li>

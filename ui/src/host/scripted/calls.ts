@@ -1,4 +1,4 @@
-import type { Calls, Fault, Message, Setup, TurnStats } from "@/wire/wire";
+import type { Calls, Fault, HubSite, Message, Setup, TurnStats } from "@/wire/wire";
 
 import { CallError, type CallName } from "../host";
 import {
@@ -22,6 +22,22 @@ const now = () => Math.floor(Date.now() / 1000);
 
 function refuse(code: Fault["code"], fixes: Fault["fixes"], params: Fault["params"] = {}): never {
   throw new CallError({ code, params, trace: [`scripted: ${code}`], fixes });
+}
+
+const PORT_TAKEN: Fault = {
+  code: "portTaken",
+  params: { port: 18_760 },
+  trace: ["no free port at 18760 or above, 10 tried", "Address already in use (os error 98)"],
+  fixes: ["retry"],
+};
+
+function hub(world: World): HubSite {
+  return {
+    url: "https://huggingface.co",
+    offline: false,
+    token: world.token,
+    tokenFile: "/home/ada/.cache/huggingface/token",
+  };
 }
 
 /** The same table that the core has, over the scripted world. */
@@ -198,6 +214,10 @@ export function callTable(world: World): CallTable {
     "turn/start": ({ conversation: id, text, model }) => {
       const one = conversation(id);
       if (one.running !== undefined) refuse("busy", ["retry"]);
+      if (world.refusals > 0) {
+        world.refusals -= 1;
+        refuse("routeUnreachable", ["retry"]);
+      }
       const user = userMessage(text, now());
       if (one.title === "") one.title = text.slice(0, 60);
       if (model) one.model = model;
@@ -222,9 +242,21 @@ export function callTable(world: World): CallTable {
       return settings;
     },
     "endpoint/read": () => ({
-      ...(world.settings.endpoint !== false ? { url: "http://127.0.0.1:18760/v1" } : {}),
+      ...(world.settings.endpoint !== false && !world.portTaken ? { url: "http://127.0.0.1:18760/v1" } : {}),
       key: "pl-3f9c1b7e42a84d0c9a6e5d2f8b1c7a30",
+      ...(world.portTaken ? { fault: PORT_TAKEN } : {}),
     }),
+    "endpoint/open": () => {
+      world.portTaken = false;
+      world.emit({ type: "settingsChanged" });
+      return {};
+    },
+    "hub/read": () => hub(world),
+    "hub/setToken": ({ token }) => {
+      world.token = token === "" ? "nowhere" : "file";
+      world.emit({ type: "settingsChanged" });
+      return hub(world);
+    },
   };
 }
 

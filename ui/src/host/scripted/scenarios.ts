@@ -24,6 +24,20 @@ const DISK_FULL: Fault = {
   fixes: ["retry", "freeSpace", "chooseOtherModel"],
 };
 
+const NEEDS_TOKEN: Fault = {
+  code: "hubNeedsToken",
+  params: { repo: "ggml-org/gemma-3-4b-it-GGUF", status: 401 },
+  trace: ["the hub wants a token for ggml-org/gemma-3-4b-it-GGUF (401)"],
+  fixes: ["setToken", "retry", "chooseOtherModel"],
+};
+
+const TOO_NEW: Fault = {
+  code: "unknownArchitecture",
+  params: { architecture: "qwen4" },
+  trace: ["unknown model architecture: 'qwen4'"],
+  fixes: ["chooseOtherModel", "updateApp"],
+};
+
 const OUT_OF_MEMORY: Fault = {
   code: "outOfMemory",
   params: { needed: 6_872_000_000, have: 5_190_000_000 },
@@ -96,6 +110,46 @@ const SCENARIOS: Record<string, (world: World) => void> = {
       (_, index) => `    total_${index} = sum(values[${index}:${index + 8}]) or "none"  # step ${index}`,
     );
     answer(world, one.id, "m-live", `Here it is.\n\n\`\`\`python\n${lines.join("\n")}\n\`\`\`\n\nDone.`, 24);
+  },
+  /** A model whose terms have to be accepted on the hub. */
+  needsToken: (world) => {
+    world.firstStart = true;
+    world.frozen = true;
+    startSetup(world, "gemma-3-4b", "Q4_K_M", true, 0.02);
+    world.frozen = false;
+    world.fail(NEEDS_TOKEN);
+  },
+  /** A model that a newer version knows. */
+  tooNew: (world) => {
+    settled(world);
+    world.router = {
+      state: "ready",
+      engine: engine().id,
+      pid: 48_213,
+      owned: true,
+      models: [{ id: "qwen3-8b:Q4_K_M", name: "Qwen3 8B", status: "failed", fault: TOO_NEW }],
+    };
+  },
+  /** The first message is refused, the next one taken. */
+  refusing: (world) => {
+    settled(world);
+    world.refusals = 1;
+  },
+  portTaken: (world) => {
+    settled(world);
+    world.portTaken = true;
+  },
+  /** As long as a conversation gets: for measuring the opening and the scrolling. */
+  long: (world) => {
+    settled(world);
+    const long = conversation("Ten thousand messages", now(), []);
+    long.id = "c-long";
+    for (let index = 0; index < 5000; index += 1) {
+      const at = now() - 700_000 + index * 120;
+      long.messages.push(userMessage(`Question ${index + 1}: and what then?`, at));
+      long.messages.push(answerMessage([TIDES, DINNERS, CODE][index % 3] ?? DINNERS, at + 30));
+    }
+    world.conversations = [long];
   },
   failed: (world) => {
     world.firstStart = true;

@@ -8,6 +8,7 @@ import type {
   Sample,
   Settings,
   Setup,
+  TokenFrom,
   Transfer,
 } from "@/wire/wire";
 
@@ -34,6 +35,12 @@ export class World {
     endpoint: true,
   };
   firstStart = false;
+  /** Where the hub’s token comes from. */
+  token: TokenFrom = "nowhere";
+  /** Other programs cannot be let in. */
+  portTaken = false;
+  /** How many messages are refused yet. */
+  refusals = 0;
   /** Nothing moves by itself: for pictures. */
   frozen = false;
   /** How fast downloads and answers go; tests turn it up. */
