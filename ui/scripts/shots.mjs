@@ -54,7 +54,10 @@ const SHOTS = [
     "#/",
     async (page) => {
       await openFirst(page);
-      await page.getByRole("button", { name: "Thought" }).click();
+      const thought = page.getByRole("button", { name: "Thought" });
+      await thought.click();
+      await page.waitForTimeout(250);
+      await thought.scrollIntoViewIfNeeded();
     },
   ],
   ["streaming", "streaming", "#/c/c-live"],
@@ -85,6 +88,20 @@ const SHOTS = [
   ],
   ["settings", "full", "#/settings"],
   ["settings-endpoint", "full", "#/settings?section=endpoint"],
+  ["settings-hub", "full", "#/settings?section=hub"],
+  ["settings-port", "portTaken", "#/settings?section=endpoint"],
+  ["needs-token", "needsToken", ""],
+  ["import", "full", "#/models", (page) => page.getByRole("button", { name: /Import a file/ }).click()],
+  [
+    "import-fault",
+    "full",
+    "#/models",
+    async (page) => {
+      await page.getByRole("button", { name: /Import a file/ }).click();
+      await page.getByRole("textbox", { name: "Path" }).fill("/home/ada/notes.txt");
+      await page.getByRole("button", { name: "Import", exact: true }).click();
+    },
+  ],
   ["settings-about", "full", "#/settings?section=aboutApp"],
   ["trash", "full", "#/trash"],
   ["full", "full", "#/c/c-long"],
@@ -124,6 +141,18 @@ const SHOTS = [
     },
   ],
   ["german", "ready,de", "#/", openFirst],
+  ["german-start", "first,de", ""],
+  ["german-downloading", "downloading,de", ""],
+  ["german-failed", "failed,de", ""],
+  ["german-loading", "loading,de", "#/"],
+  ["german-load-failed", "loadFailed,de", "#/c/c-broken"],
+  ["german-picker", "full,de", "#/", (page) => page.keyboard.press("Control+k")],
+  ["german-models", "full,de", "#/models"],
+  ["german-model", "full,de", "#/models?model=qwen3-8b%3AQ4_K_M"],
+  ["german-model-broken", "full,de", "#/models?model=gemma-3-4b%3AQ4_K_M"],
+  ["german-settings", "full,de", "#/settings"],
+  ["german-settings-endpoint", "full,de", "#/settings?section=endpoint"],
+  ["german-settings-about", "full,de", "#/settings?section=aboutApp"],
   ["compact", "ready,compact", "#/", openFirst],
 ];
 

@@ -1,15 +1,15 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { IconButton } from "@/components/Button";
 import { FaultCard } from "@/components/FaultCard";
 import { Mark } from "@/components/Mark";
 import { ModelPicker } from "@/features/picker/ModelPicker";
-import { FirstStart } from "@/features/start/FirstStart";
 import { applyLanguage } from "@/i18n";
+import { later } from "@/lib/later";
 import { faultOfResult, useAsk } from "@/state/ask";
 import { useLive } from "@/state/live";
 import { useView } from "@/state/view";
@@ -18,6 +18,17 @@ import { applyAppearance } from "./appearance";
 import { Sidebar } from "./Sidebar";
 import { StatusBar } from "./StatusBar";
 import { useShortcuts } from "./shortcuts";
+
+const FirstStart = later(() => import("@/features/start/FirstStart").then((module) => module.FirstStart));
+
+/** While the state of things is read; the page that is served looks the same, so that nothing jumps. */
+function Waiting() {
+  return (
+    <div className="grid min-h-0 flex-1 place-items-center p-6">
+      <Mark size={40} className="breathe text-ink-3" />
+    </div>
+  );
+}
 
 /** The window: list, page, status bar. Before the first model there is only the first start. */
 export function Shell() {
@@ -40,11 +51,13 @@ export function Shell() {
   if (!known) {
     const fault = faultOfResult(settings);
     return (
-      <main className="grid h-full place-items-center p-6">
+      <main className="flex h-full flex-col">
         {fault ? (
-          <FaultCard fault={fault} className="max-w-md" fixes={{ retry: () => window.location.reload() }} />
+          <div className="grid flex-1 place-items-center p-6">
+            <FaultCard fault={fault} className="max-w-md" fixes={{ retry: () => window.location.reload() }} />
+          </div>
         ) : (
-          <Mark size={40} className="breathe text-ink-3" />
+          <Waiting />
         )}
       </main>
     );
@@ -72,7 +85,9 @@ export function Shell() {
         </div>
       )}
       {starting ? (
-        <FirstStart />
+        <Suspense fallback={<Waiting />}>
+          <FirstStart />
+        </Suspense>
       ) : (
         <div className="flex min-h-0 flex-1">
           <aside className="hidden w-64 shrink-0 border-r border-hairline bg-sunken md:block">

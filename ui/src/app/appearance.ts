@@ -1,17 +1,7 @@
 import type { Settings } from "@/wire/wire";
 
+/** What `public/first-colours.js` reads before the first picture of the next start. */
 const REMEMBERED = "plimsoll.theme";
-
-/** Before the settings are read: as last time, so that the first picture is not of the wrong colour. */
-export function firstAppearance(): void {
-  let theme: string | null = null;
-  try {
-    theme = localStorage.getItem(REMEMBERED);
-  } catch {
-    // Storage may be forbidden; the system's preference is a good first guess.
-  }
-  setTheme(theme ?? "system");
-}
 
 export function applyAppearance(settings: Settings): () => void {
   const theme = settings.theme ?? "system";

@@ -33,7 +33,7 @@ export function Toasts() {
   return (
     <Toast.Provider toastManager={manager} limit={3}>
       <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-11 z-50 flex w-[360px] max-w-[calc(100vw-32px)] flex-col gap-2">
+        <Toast.Viewport className="fixed top-14 right-4 z-50 md:top-4 flex w-[360px] max-w-[calc(100vw-32px)] flex-col gap-2">
           <List />
         </Toast.Viewport>
       </Toast.Portal>

@@ -1,12 +1,11 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 
-const load = () => import("./Markdown");
-const Rendered = lazy(() => load().then((module) => ({ default: module.Markdown })));
+import { later } from "@/lib/later";
+
+const Rendered = later(() => import("./Markdown").then((module) => module.Markdown));
 
 /** Fetches the renderer before it is needed: the first picture does not wait for it, the first answer finds it. */
-export function warmMarkdown(): void {
-  void load();
-}
+export const warmMarkdown = Rendered.warm;
 
 /** Markdown; in the moment before the renderer is here, the same words plainly. */
 export function Markdown({ text, streaming = false }: { text: string; streaming?: boolean }) {

@@ -72,9 +72,9 @@ function stageText(t: ReturnType<typeof useTranslation>["t"], stage: LoadStage |
 function Line({ text, more, value }: { text: string; more?: string; value?: number }) {
   return (
     <div role="status" className="num rounded-lg bg-sunken px-4 py-2.5 text-sm ring-1 ring-hairline">
-      <div className="mb-2 flex gap-3">
-        <span className="min-w-0 flex-1 truncate font-medium">{text}</span>
-        {more && <span className="truncate text-ink-2">{more}</span>}
+      <div className="mb-2 flex flex-wrap justify-between gap-x-3">
+        <span className="font-medium break-words">{text}</span>
+        {more && <span className="text-ink-2">{more}</span>}
       </div>
       <Bar label={text} value={value} />
     </div>

@@ -12,8 +12,12 @@ import type { Message } from "@/wire/wire";
 import { Announcer } from "./Announcer";
 import { MessageView } from "./MessageView";
 
-/** How many of the newest messages are built at once; earlier ones come when they are asked for. */
-const PAGE = 120;
+/** How many of the newest messages are built when a conversation is opened: more than a screen of short ones. */
+const FIRST = 24;
+/** How many earlier ones are built at a time: few enough for the frame that builds them. */
+const STEP = 8;
+/** How near to the first built message, in px, earlier ones are built. */
+const NEAR = 2400;
 
 const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -23,8 +27,9 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
     initial: "instant",
     resize: "instant",
   });
-  const [pages, setPages] = useState(1);
-  const hidden = Math.max(0, thread.messages.length - pages * PAGE);
+  /** The first message that is built, once earlier ones were asked for: what comes later takes none away. */
+  const [from, setFrom] = useState<number>();
+  const hidden = from ?? Math.max(0, thread.messages.length - FIRST);
   const shown = hidden === 0 ? thread.messages : thread.messages.slice(hidden);
 
   // In one list, so that an answer keeps its place and its identity when it is finished.
@@ -38,13 +43,17 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
     // What is on the screen stays where it is when earlier messages come in above it.
     const scroller = scrollRef.current;
     const before = scroller?.scrollHeight ?? 0;
-    flushSync(() => setPages(pages + 1));
+    flushSync(() => setFrom(Math.max(0, hidden - STEP)));
     if (scroller) scroller.scrollTop += scroller.scrollHeight - before;
+  }
+
+  function scrolled() {
+    if (hidden > 0 && (scrollRef.current?.scrollTop ?? 0) < NEAR && !isAtBottom) showEarlier();
   }
 
   return (
     <div className="relative min-h-0 flex-1">
-      <div ref={scrollRef} className="h-full overflow-y-auto">
+      <div ref={scrollRef} onScroll={scrolled} className="h-full overflow-y-auto">
         <div
           ref={contentRef}
           role="log"
@@ -54,7 +63,7 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
         >
           {hidden > 0 && (
             <Button look="quiet" size="sm" className="self-center" onClick={showEarlier}>
-              {t("chat.earlier", { n: Math.min(PAGE, hidden) })}
+              {t("chat.earlier", { n: Math.min(STEP, hidden) })}
             </Button>
           )}
           {items.map((item) => (
