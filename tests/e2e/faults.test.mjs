@@ -18,11 +18,14 @@ const FRONT_PORTS = [18760, 10];
 
 const go = (page, place) => page.goto(`${new URL(page.url()).origin}/#${place}`);
 
-/** The card of a fault; its code and causes are under the fold, its words in the language file. */
+/** The card of a fault: what it says, which thing it names, and its code and causes under the fold. */
 async function faultCard(page, code, what = "") {
   const card = page.getByRole("alert", { name: words.fault[code], exact: true }).last();
   await card.waitFor({ timeout: 120_000 });
   await card.getByText(words.faultAbout[code].split("{{")[0].trim()).waitFor();
+  const fold = card.getByRole("button", { name: words.faultWith.detailsTitle });
+  if ((await fold.getAttribute("aria-expanded")) !== "true") await fold.click();
+  await card.getByText(code, { exact: true }).waitFor();
   if (what) assert.match(await card.innerText(), new RegExp(what, "i"));
   return card;
 }

@@ -35,7 +35,8 @@ test("bad files, a full disk, taken ports, an incomplete engine: each is told, a
 
       // Other programs lose their door; the window works, says so and opens it later.
       await go(session, "/settings?section=endpoint");
-      await session.find(alert("portTaken"));
+      await session.click(`${alert("portTaken")}${button(words.faultWith.detailsTitle)}`);
+      await session.find(`${alert("portTaken")}//*[normalize-space()="portTaken"]`);
       await photograph(place, "fault-port");
       await letGo();
       await session.click(retry("portTaken"));

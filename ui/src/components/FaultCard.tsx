@@ -71,20 +71,20 @@ export function FaultCard({
               ))}
             </div>
           )}
-          {(facts.length > 0 || fault.trace.length > 0) && (
-            <Fold label={t("faultWith.detailsTitle")} className="mt-2.5">
-              <div className="mt-1 max-h-48 overflow-auto rounded-md bg-raised/70 p-3 font-mono text-xs break-words whitespace-pre-wrap text-ink-2">
-                {facts.map(([name, value]) => (
-                  <div key={name}>
-                    {name}: {String(value)}
-                  </div>
-                ))}
-                {fault.trace.map((line) => (
-                  <div key={line}>{line}</div>
-                ))}
-              </div>
-            </Fold>
-          )}
+          <Fold label={t("faultWith.detailsTitle")} className="mt-2.5">
+            <div className="mt-1 max-h-48 overflow-auto rounded-md bg-raised/70 p-3 font-mono text-xs break-words whitespace-pre-wrap text-ink-2">
+              {/* What to search for, in whatever language the sentence is. */}
+              <div>{fault.code}</div>
+              {facts.map(([name, value]) => (
+                <div key={name}>
+                  {name}: {String(value)}
+                </div>
+              ))}
+              {fault.trace.map((line) => (
+                <div key={line}>{line}</div>
+              ))}
+            </div>
+          </Fold>
         </div>
       </div>
     </section>

@@ -15,7 +15,7 @@ import { MessageView } from "./MessageView";
 /** How many of the newest messages are built when a conversation is opened: more than a screen of short ones. */
 const FIRST = 24;
 /** How many earlier ones are built at a time: few enough for the frame that builds them. */
-const STEP = 8;
+const STEP = 4;
 /** How near to the first built message, in px, earlier ones are built. */
 const NEAR = 2400;
 

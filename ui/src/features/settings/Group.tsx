@@ -20,7 +20,10 @@ export function Group({
       <h2 className="text-md font-semibold">{title}</h2>
       {about && <p className="mt-0.5 text-base text-ink-2">{about}</p>}
       <div
-        className={cx("mt-3 flow-root", !flat && "divide-y divide-hairline rounded-lg bg-raised ring-1 ring-hairline")}
+        className={cx(
+          "mt-3 flow-root",
+          !flat && "divide-y divide-hairline rounded-lg bg-raised ring-1 ring-hairline",
+        )}
       >
         {children}
       </div>
