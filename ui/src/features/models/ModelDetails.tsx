@@ -151,6 +151,8 @@ function Actions({ model }: { model: Choosable }) {
   const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
   const stopped = model.transfer && !moving ? model.transfer : undefined;
   const status = model.loaded?.status ?? "unloaded";
+  // Beside the buttons that act they stand back; alone they are the buttons.
+  const aside = model.disk?.state === "ready" ? "quiet" : "plain";
 
   function check() {
     verify.mutate(
@@ -221,11 +223,11 @@ function Actions({ model }: { model: Choosable }) {
               </Button>
             )
           )}
-          <Button look="quiet" busy={verify.isPending} onClick={check}>
+          <Button look={aside} busy={verify.isPending} onClick={check}>
             <ShieldCheck size={15} aria-hidden="true" />
             {verify.isPending ? t("models.verifying") : t("models.verify")}
           </Button>
-          <Button look="quiet" onClick={() => setDeleting(true)}>
+          <Button look={aside} onClick={() => setDeleting(true)}>
             <Trash2 size={15} aria-hidden="true" />
             {t("models.delete")}
           </Button>

@@ -116,7 +116,7 @@ export function SettingsPage() {
           </Group>
 
           <Group id="aboutApp" title={t("settings.aboutApp")} flat>
-            <div className="flex items-start gap-5">
+            <div className="flex items-start gap-x-5 gap-y-3 max-sm:flex-col">
               <Mark size={52} className="mt-1" />
               <div className="min-w-0 flex-1">
                 <p className="mb-3 text-base text-ink-2">{t("settings.markAbout")}</p>
