@@ -42,6 +42,12 @@ async function openImport(page) {
   return { dialog, button, name };
 }
 
+/** Its page is open, and it is on this disk: only then can it be verified. */
+async function inLibrary(page, name) {
+  await page.getByRole("heading", { name, level: 2 }).waitFor();
+  await page.getByRole("button", { name: words.models.verify, exact: true }).waitFor();
+}
+
 const badFiles = [
   ["notGguf", SMALL_MODEL, /SmolLM2/, (path) => writeFile(path, "These are notes, not a model.\n".repeat(100))],
   [
@@ -70,7 +76,7 @@ test("a file that is no model, half of one, or claims too much is refused; put r
       await copyFile(realModel(model), path);
       await button.click();
       await dialog.waitFor({ state: "hidden", timeout: 60_000 });
-      await page.getByRole("button", { name: shown }).first().waitFor();
+      await inLibrary(page, shown);
     }
   });
 });
@@ -114,7 +120,7 @@ test("a disk without space is refused before a byte is copied; with space, the s
     await rm(filler);
     await button.click();
     await dialog.waitFor({ state: "hidden", timeout: 60_000 });
-    await page.getByRole("button", { name: /SmolLM2/ }).first().waitFor();
+    await inLibrary(page, /SmolLM2/);
   });
 });
 

@@ -80,7 +80,9 @@ test("bad files, a full disk, taken ports, an incomplete engine: each is told, a
       await photograph(place, "fault-disk-full");
       await rm(filler);
       await session.click(retry("diskFull"));
-      await session.find(`//button[contains(., "SmolLM2")]`, 60_000);
+      // Its page is open, and it is on this disk: only then can it be verified.
+      await session.find(`//h2[contains(., "SmolLM2")]`, 60_000);
+      await session.find(button(words.models.verify));
     });
   } finally {
     await letGo();
