@@ -1,5 +1,5 @@
 import { WrapText } from "lucide-react";
-import { memo, useEffect, useState } from "react";
+import { memo, useEffect, useReducer, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { IconButton } from "@/components/Button";
@@ -11,6 +11,9 @@ import { grammarOf } from "./languages";
 
 /** Lines of one element. Finished chunks never change, so a long block costs one chunk a frame. */
 const CHUNK = 64;
+
+/** Lines that are coloured before anything else is done: a usual block at once, a listing over some frames. */
+const AT_ONCE = 80;
 
 /** Code with its language, a copy button and colours that grow with the answer. */
 export function CodeBlock({ code, language }: { code: string; language: string }) {
@@ -83,6 +86,8 @@ const Chunk = memo(
 
 /** Every line with its colours; plain until the grammar is here, and for languages we do not bring. */
 function useColouredLines(text: string, language: string): Run[][] {
+  // The lines remember what they have coloured: a second call with the same text goes on.
+  "use no memo";
   const grammar = grammarOf(language);
   const [lines] = useState(() => new GrowingLines());
   const [ready, setReady] = useState(() => grammar !== undefined && readyFor(grammar) !== undefined);
@@ -100,5 +105,12 @@ function useColouredLines(text: string, language: string): Run[][] {
     };
   }, [grammar, ready]);
 
-  return lines.of(text, ready ? grammar : undefined);
+  const [, goOn] = useReducer((turn: number) => turn + 1, 0);
+  const coloured = lines.of(text, ready ? grammar : undefined, AT_ONCE);
+  useEffect(() => {
+    if (coloured.whole) return;
+    const frame = requestAnimationFrame(goOn);
+    return () => cancelAnimationFrame(frame);
+  }, [coloured]);
+  return coloured.lines;
 }

@@ -119,8 +119,10 @@ export class GrowingLines {
   private grammar: Grammar | undefined;
   private done: { line: string; runs: Run[] }[] = [];
   private state: GrammarState | undefined;
+  private waiting = new Map<number, { line: string; runs: Run[] }>();
 
-  of(text: string, grammar: Grammar | undefined): Run[][] {
+  /** At most `most` new lines are coloured in one go; the others stay plain until the next. */
+  of(text: string, grammar: Grammar | undefined, most: number): { lines: Run[][]; whole: boolean } {
     const lines = text.split("\n");
     const last = lines.pop() ?? "";
     const grown =
@@ -132,13 +134,29 @@ export class GrowingLines {
       this.done = [];
       this.state = undefined;
     }
-    const fresh = lines.slice(this.done.length);
+    const rest = lines.slice(this.done.length);
+    const fresh = rest.splice(0, grammar ? most : rest.length);
     if (fresh.length > 0) {
       const { runs, state } = this.colour(fresh);
       fresh.forEach((line, index) => this.done.push({ line, runs: runs[index] ?? plain(line) }));
       this.state = state;
     }
-    return [...this.done.map((one) => one.runs), this.colour([last]).runs[0] ?? plain(last)];
+    const done = this.done.map((one) => one.runs);
+    if (rest.length > 0) {
+      const waiting = rest.map((line, index) => this.uncoloured(line, done.length + index));
+      return { lines: [...done, ...waiting, plain(last)], whole: false };
+    }
+    this.waiting.clear();
+    return { lines: [...done, this.colour([last]).runs[0] ?? plain(last)], whole: true };
+  }
+
+  /** A line that waits for its colours keeps its identity meanwhile. */
+  private uncoloured(line: string, index: number): Run[] {
+    const known = this.waiting.get(index);
+    if (known?.line === line) return known.runs;
+    const runs = plain(line);
+    this.waiting.set(index, { line, runs });
+    return runs;
   }
 
   private colour(lines: readonly string[]): { runs: Run[][]; state: GrammarState | undefined } {
