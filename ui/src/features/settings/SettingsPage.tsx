@@ -33,7 +33,8 @@ export function SettingsPage() {
 
   // Only when the lists above it have their height does a section stay where it was scrolled to.
   const engines = useAsk("engines/list", {});
-  const settled = !engines.isPending && !settings.isPending;
+  const hub = useAsk("hub/read", {});
+  const settled = !engines.isPending && !hub.isPending && !settings.isPending;
   useEffect(() => {
     if (section && settled) document.getElementById(section)?.scrollIntoView({ block: "start" });
   }, [section, settled]);
