@@ -44,7 +44,7 @@ async function openImport(page) {
 
 /** Its page is open, and it is on this disk: only then can it be verified. */
 async function inLibrary(page, name) {
-  await page.getByRole("heading", { name, level: 2 }).waitFor();
+  await page.getByRole("article", { name }).waitFor();
   await page.getByRole("button", { name: words.models.verify, exact: true }).waitFor();
 }
 
