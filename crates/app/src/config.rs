@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use plimsoll_catalog::Catalog;
-use plimsoll_hardware::facts::NvmlThrough;
+use plimsoll_hardware::facts::Drivers;
 use plimsoll_hub::HubConfig;
 use plimsoll_os::{Environment, Places};
 use plimsoll_wire::{Fault, FaultCode};
@@ -17,7 +17,7 @@ pub struct Config {
     pub(crate) environment: Environment,
     pub(crate) hub: HubConfig,
     pub(crate) catalog: &'static Catalog,
-    pub(crate) drivers: NvmlThrough,
+    pub(crate) drivers: Drivers,
 }
 
 impl Config {
@@ -36,7 +36,7 @@ impl Config {
             environment: environment.clone(),
             hub,
             catalog,
-            drivers: NvmlThrough::Thread,
+            drivers: Drivers::Thread,
         })
     }
 
@@ -51,7 +51,7 @@ impl Config {
     /// programs whose `main` begins with [`crate::driver_child`].
     #[must_use]
     pub fn with_driver_child(mut self, program: PathBuf) -> Self {
-        self.drivers = NvmlThrough::Child { program };
+        self.drivers = Drivers::Child { program };
         self
     }
 }

@@ -1,5 +1,6 @@
 //! What a machine said, kept in a file or judged from one that was recorded elsewhere.
 
+use plimsoll_hardware::facts::Private;
 use plimsoll_hardware::{Facts, FactsError, facts, judge};
 use plimsoll_wire::{Fault, FaultCode, Machine};
 use serde::Serialize;
@@ -17,11 +18,12 @@ pub enum Judged {
     Many(Vec<Machine>),
 }
 
-/// Asks this machine and gives its answers as a file holds them. Blocks, with a sleeping graphics card for up
-/// to two seconds.
+/// Asks this machine and gives its answers as a file holds them, for a report: without the names of people and
+/// machines, serial numbers and the like. Blocks, with a sleeping graphics card for up to two seconds.
 #[must_use]
 pub fn record_facts(config: &Config) -> Vec<u8> {
     let facts = facts::record(&config.environment, &config.drivers);
+    let facts = facts.without_personal_details(&Private::of(&config.environment));
     // A record is texts and whole numbers: there is nothing in it that JSON could not hold.
     serde_json::to_vec_pretty(&facts).unwrap_or_default()
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plimsoll_hardware::facts::{self, NvmlThrough};
-use plimsoll_hardware::{Machine, Sourced, judge, measure_host_bandwidth};
+use plimsoll_hardware::facts::{self, Drivers};
+use plimsoll_hardware::{Machine, Overrides, Sourced, judge, measure_host_bandwidth};
 use plimsoll_os::jobs::{JobError, Scope};
 use plimsoll_os::{Environment, clock};
 use plimsoll_units::BytesPerSecond;
+use plimsoll_wire::FaultCode;
 use tokio::sync::Mutex;
 
+use crate::fault::{Failed, ToFault as _, fault};
 use crate::memo::{Bandwidth, Memo};
 
 const MEASURED: &str = "measured";
@@ -17,7 +19,7 @@ const MEASURED: &str = "measured";
 /// The only one who probes.
 pub(crate) struct MachineOwner {
     environment: Environment,
-    drivers: NvmlThrough,
+    drivers: Drivers,
     memo: Memo,
     jobs: Scope,
     /// Held while a probe runs, so that two who ask at once get one probe. An owner task would only wait for
@@ -68,8 +70,15 @@ pub(crate) enum RamSpeed {
     Measured,
 }
 
+/// The machine as plans see it, as it was found, and what lies between.
+pub(crate) struct Details {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) found: Arc<Machine>,
+    pub(crate) overrides: Overrides,
+}
+
 impl MachineOwner {
-    pub(crate) fn new(environment: Environment, drivers: NvmlThrough, memo: Memo, jobs: Scope) -> Self {
+    pub(crate) fn new(environment: Environment, drivers: Drivers, memo: Memo, jobs: Scope) -> Self {
         Self {
             environment,
             drivers,
@@ -79,7 +88,46 @@ impl MachineOwner {
         }
     }
 
+    /// With the person's own numbers in place of those that were found.
     pub(crate) async fn read(&self, freshness: Freshness, speed: RamSpeed) -> Result<Arc<Machine>, JobError> {
+        Ok(self.details(freshness, speed).await?.machine)
+    }
+
+    pub(crate) async fn details(&self, freshness: Freshness, speed: RamSpeed) -> Result<Details, JobError> {
+        // Asked each time: another of our programs may have changed them.
+        let overrides = self.memo.machine_overrides().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the person's own numbers cannot be read");
+            Overrides::default()
+        });
+        let speed = match overrides.bandwidth {
+            Some(_) => RamSpeed::AsKnown,
+            None => speed,
+        };
+        let found = self.found(freshness, speed).await?;
+        let machine = if overrides.is_empty() {
+            Arc::clone(&found)
+        } else {
+            Arc::new(overrides.apply(&found))
+        };
+        Ok(Details {
+            machine,
+            found,
+            overrides,
+        })
+    }
+
+    /// Replaces all that the person said.
+    pub(crate) async fn set_overrides(&self, overrides: &Overrides) -> Result<(), Failed> {
+        if let Err(error) = overrides.check() {
+            let mut fault = fault(FaultCode::BadRequest, [("what", "machine".into())]);
+            fault.params.extend(error.to_fault().params);
+            fault.trace.push(error.to_string());
+            return Err(fault.into());
+        }
+        Ok(self.memo.keep_machine_overrides(overrides).await?)
+    }
+
+    async fn found(&self, freshness: Freshness, speed: RamSpeed) -> Result<Arc<Machine>, JobError> {
         let mut slot = self.known.lock().await;
         let known = match slot.take().filter(|known| known.is_good_for(freshness)) {
             Some(known) => known,

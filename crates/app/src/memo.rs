@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_hardware::Overrides;
 use plimsoll_store::{Store, StoreError};
 use plimsoll_wire::Settings;
 use serde::de::DeserializeOwned;
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 const SETTINGS: &str = "settings";
 const BANDWIDTH: &str = "memo.bandwidth";
+const MACHINE: &str = "machine.overrides";
 const LAST_MODEL: &str = "memo.lastModel";
 const SET_UP: &str = "memo.setUp";
 const DAMAGED: &str = "memo.damagedModels";
@@ -99,6 +101,15 @@ impl Memo {
 
     pub(crate) async fn keep_bandwidth(&self, bandwidth: &Bandwidth) -> Result<(), StoreError> {
         self.set(BANDWIDTH, bandwidth).await
+    }
+
+    /// What the person says about the machine.
+    pub(crate) async fn machine_overrides(&self) -> Result<Overrides, StoreError> {
+        Ok(self.get(MACHINE).await?.unwrap_or_default())
+    }
+
+    pub(crate) async fn keep_machine_overrides(&self, overrides: &Overrides) -> Result<(), StoreError> {
+        self.set(MACHINE, overrides).await
     }
 
     /// The model that was used last.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plimsoll_wire::PlanWishes;
 
+use crate::change::{self, Back, Change};
+
 #[derive(Debug, Parser)]
 #[command(
     name = "plimsoll",
@@ -54,6 +56,10 @@ pub(crate) struct ProbeArgs {
     pub(crate) record: Option<PathBuf>,
     #[arg(long, conflicts_with = "facts")]
     pub(crate) measure: bool,
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "facts", value_parser = change::change)]
+    pub(crate) set: Vec<Change>,
+    #[arg(long, value_name = "NAME", conflicts_with = "facts", value_parser = change::back)]
+    pub(crate) unset: Vec<Back>,
 }
 
 #[derive(Debug, Args)]

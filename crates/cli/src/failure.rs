@@ -47,6 +47,17 @@ pub(crate) fn unwritable(path: &Path, why: &(dyn std::error::Error + 'static)) -
     file(FaultCode::WriteFailed, path, why)
 }
 
+/// A device that was named on the command line and is not there.
+pub(crate) fn no_such_device(id: &str) -> Failure {
+    Fault {
+        code: FaultCode::BadRequest,
+        params: params! { what = "device", value = id.to_owned() },
+        trace: Vec::new(),
+        fixes: vec![Fix::Retry],
+    }
+    .into()
+}
+
 fn file(code: FaultCode, path: &Path, why: &(dyn std::error::Error + 'static)) -> Failure {
     let params = params! { path = path.display().to_string() };
     Fault {

@@ -7,6 +7,7 @@
 //! sentence outside of `lang/`.
 
 mod args;
+mod change;
 mod failure;
 mod gauge;
 mod help;

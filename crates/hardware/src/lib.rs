@@ -11,6 +11,7 @@ mod judge;
 mod machine;
 mod machine_file;
 mod note;
+mod overrides;
 mod sample;
 
 pub use bandwidth::{HostBandwidth, measure_host_bandwidth};
@@ -19,4 +20,5 @@ pub use judge::{is_software_rasteriser, judge};
 pub use machine::{Backend, Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Sourced};
 pub use machine_file::MachineFileError;
 pub use note::Note;
+pub use overrides::{BY_PERSON, DeviceOverride, Overrides};
 pub use sample::{DeviceUse, MemoryUse, Sample, Sampler};

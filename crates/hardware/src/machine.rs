@@ -77,6 +77,9 @@ pub struct Memory {
     pub available: Bytes,
     #[serde(rename = "bandwidthBytesPerS", skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Sourced<BytesPerSecond>>,
+    /// What a plan leaves to the system and to others. Missing: the planner's own rule.
+    #[serde(rename = "reserveBytes", skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Sourced<Bytes>>,
     pub source: String,
 }
 

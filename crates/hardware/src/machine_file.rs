@@ -16,7 +16,7 @@ const CORES_MAX: u32 = 1 << 16;
 const TEXT_BYTES_MAX: usize = 512;
 const NOTES_MAX: usize = 256;
 /// 1 PB/s.
-const BANDWIDTH_MAX: BytesPerSecond = BytesPerSecond::gb(1_000_000);
+pub(crate) const BANDWIDTH_MAX: BytesPerSecond = BytesPerSecond::gb(1_000_000);
 
 #[derive(Debug, thiserror::Error)]
 pub enum MachineFileError {
@@ -90,6 +90,8 @@ struct RawMemory {
     available_bytes: Option<Bytes>,
     #[serde(rename = "bandwidthBytesPerS")]
     bandwidth: Option<RawSourced>,
+    #[serde(rename = "reserveBytes")]
+    reserve: Option<RawSourced>,
     #[serde(default)]
     source: Option<String>,
 }
@@ -114,15 +116,21 @@ struct RawDevice {
     source: Option<String>,
 }
 
-/// A bandwidth with its source, or in short form the number alone.
+/// A number with its source, or in short form the number alone.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum RawSourced {
-    Whole {
-        value: BytesPerSecond,
-        source: Option<String>,
-    },
-    Number(BytesPerSecond),
+    Whole { value: u64, source: Option<String> },
+    Number(u64),
+}
+
+impl RawSourced {
+    fn parts(self) -> (u64, Option<String>) {
+        match self {
+            Self::Whole { value, source } => (value, source),
+            Self::Number(value) => (value, None),
+        }
+    }
 }
 
 /// Keeps the entries that this version knows; a newer one may write more.
@@ -225,6 +233,7 @@ fn memory(raw: RawMemory) -> Result<Memory, MachineFileError> {
         total,
         available,
         bandwidth: bandwidth("memory.bandwidthBytesPerS", raw.bandwidth)?,
+        reserve: reserve(raw.reserve, total)?,
         source: source("memory.source", raw.source)?,
     })
 }
@@ -307,10 +316,8 @@ fn bandwidth(
     raw: Option<RawSourced>,
 ) -> Result<Option<Sourced<BytesPerSecond>>, MachineFileError> {
     let Some(raw) = raw else { return Ok(None) };
-    let (value, said) = match raw {
-        RawSourced::Whole { value, source } => (value, source),
-        RawSourced::Number(value) => (value, None),
-    };
+    let (value, said) = raw.parts();
+    let value = BytesPerSecond(value);
     if value == BytesPerSecond(0) || value > BANDWIDTH_MAX {
         return Err(MachineFileError::Absurd {
             field: field.to_owned(),
@@ -320,6 +327,20 @@ fn bandwidth(
     Ok(Some(Sourced {
         value,
         source: source(field, said)?,
+    }))
+}
+
+/// Unlike a size it may be nothing, and more than there is leaves nothing.
+fn reserve(raw: Option<RawSourced>, total: Bytes) -> Result<Option<Sourced<Bytes>>, MachineFileError> {
+    const FIELD: &str = "memory.reserveBytes";
+    let Some(raw) = raw else { return Ok(None) };
+    let (value, said) = raw.parts();
+    if Bytes(value) > MEMORY_MAX {
+        possible(FIELD, Bytes(value))?;
+    }
+    Ok(Some(Sourced {
+        value: Bytes(value).min(total),
+        source: source(FIELD, said)?,
     }))
 }
 

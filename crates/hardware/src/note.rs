@@ -102,6 +102,11 @@ pub enum Note {
     GpuMemoryIsRam {
         name: String,
     },
+    /// The person said to leave it alone.
+    GpuIgnored {
+        id: String,
+        name: String,
+    },
     /// A GPU that no plan is made for: small, or beside a discrete one.
     GpuNotPlannedOn {
         name: String,

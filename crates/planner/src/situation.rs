@@ -114,12 +114,17 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// What a program may take of the RAM, and what stays for the system: an eighth, at least 1 and at most 8 GiB.
+/// What a program may take of the RAM, and what stays for the system: what the person said, else an eighth, at
+/// least 1 and at most 8 GiB.
 fn host_room(machine: &Machine, held: Bytes) -> (Bytes, Bytes) {
     let total = machine.memory.total;
-    let reserve = Bytes(total.0 / 8)
-        .clamp(Bytes::gib(1), Bytes::gib(8))
-        .min(Bytes(total.0 / 2));
+    let by_rule = || {
+        Bytes(total.0 / 8)
+            .clamp(Bytes::gib(1), Bytes::gib(8))
+            .min(Bytes(total.0 / 2))
+    };
+    let said = machine.memory.reserve.as_ref();
+    let reserve = said.map_or_else(by_rule, |said| said.value.min(total));
     // What others use now may grow a little before the model is loaded.
     let slack = Bytes(total.0 / 64).clamp(Bytes::mib(64), Bytes::gib(1));
     let available = machine.memory.available.plus(held).min(total);

@@ -3,7 +3,8 @@ use ts_rs::TS;
 
 use crate::{
     Anchor, Check, Conversation, ConversationSummary, Endpoint, EngineList, HubSite, Library, LibraryModel,
-    Machine, Plan, PlanWishes, Recommendation, Router, Settings, Setup, Status, VerifyReply,
+    Machine, MachineDetails, MachineOverrides, Plan, PlanWishes, Recommendation, Router, Settings, Setup,
+    Status, VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -85,6 +86,16 @@ calls! {
         #[ts(as = "Option<bool>", optional)]
         measure: bool
     } -> Machine;
+    /// The same beside what was found and what the person changed.
+    "machine/details" ReadMachineDetails {
+        #[serde(default)]
+        fresh: bool,
+        #[serde(default)]
+        #[ts(as = "Option<bool>", optional)]
+        measure: bool
+    } -> MachineDetails;
+    /// Replaces everything that the person said about the machine; with nothing in it all is as found again.
+    "machine/override" OverrideMachine { overrides: MachineOverrides } -> MachineDetails;
     /// A plan for a library or catalog id (`id[:quant]`) or a GGUF path, on this machine.
     "plan/make" MakePlan {
         model: String,

@@ -22,6 +22,8 @@ pub enum Event {
     LibraryChanged,
     EnginesChanged,
     SettingsChanged,
+    /// The person changed a number of the machine, or took it back.
+    MachineChanged,
     ConversationChanged {
         conversation: ConversationSummary,
     },

@@ -29,7 +29,10 @@ pub use fault::{Fault, FaultCode, Fix, Param, Params, Reason};
 pub use library::{
     Library, LibraryModel, LibraryState, Licence, ModelEntry, PullLine, Variant, VariantState, VerifyReply,
 };
-pub use machine::{Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Sourced};
+pub use machine::{
+    Class, Cpu, Device, DeviceKind, DeviceOverride, Machine, MachineDetails, MachineOverrides, Memory, Os,
+    Sourced,
+};
 pub use plan::{
     Alternative, Anchor, DeviceMemory, FirstToken, MemoryNeed, OverheadPart, Pick, Plan, PlanMemory,
     PlanModel, PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,

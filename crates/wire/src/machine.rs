@@ -72,6 +72,10 @@ pub struct Memory {
     )]
     #[ts(optional)]
     pub bandwidth_bytes_per_s: Option<Sourced>,
+    /// What a plan leaves to the system and to others. Missing: the planner's own rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub reserve_bytes: Option<Sourced>,
     #[serde(default)]
     pub source: String,
 }
@@ -124,4 +128,47 @@ pub enum Class {
     Discrete,
     Unified,
     CpuOnly,
+}
+
+/// What a person says instead of what was found; a number of theirs has the source `you`. Missing: as found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
+pub struct MachineOverrides {
+    /// How much RAM may be used at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// How much RAM a plan leaves to the system and to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve_bytes: Option<u64>,
+    /// How fast the RAM is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<u64>,
+    pub devices: Vec<DeviceOverride>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct DeviceOverride {
+    /// Of a device of the machine, or of one that is not there now.
+    pub id: String,
+    /// No plan is made for it.
+    #[serde(default)]
+    #[ts(optional = false)]
+    pub ignored: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<u64>,
+}
+
+/// The machine that plans are made for, beside what was found and what the person changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineDetails {
+    pub machine: Machine,
+    /// Without the person's changes.
+    pub found: Machine,
+    pub overrides: MachineOverrides,
 }

@@ -48,6 +48,10 @@ pub struct DeviceUse {
     /// Our processes, llama-server included.
     pub app_bytes: u64,
     pub others_bytes: u64,
+    /// The driver does not say whose memory it is; then all that is used is under `others`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(as = "Option<bool>", optional)]
+    pub app_unknown: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]

@@ -23,6 +23,8 @@ pub(crate) fn table() -> Table<App> {
         .on(live::read_hub)
         .on(live::set_hub_token)
         .on(plan::read_machine)
+        .on(plan::read_machine_details)
+        .on(plan::override_machine)
         .on(plan::make_plan)
         .on(plan::recommend)
         .on(models::list_models)

@@ -1,8 +1,50 @@
 use plimsoll_hardware as hardware;
-use plimsoll_units::BytesPerSecond;
+use plimsoll_units::{Bytes, BytesPerSecond};
 use plimsoll_wire as wire;
 
 use super::reason;
+use crate::machine::Details;
+
+pub(crate) fn machine_details(details: &Details) -> wire::MachineDetails {
+    wire::MachineDetails {
+        machine: machine(&details.machine),
+        found: machine(&details.found),
+        overrides: overrides(&details.overrides),
+    }
+}
+
+fn overrides(said: &hardware::Overrides) -> wire::MachineOverrides {
+    let device = |(id, device): (&String, &hardware::DeviceOverride)| wire::DeviceOverride {
+        id: id.clone(),
+        ignored: device.ignored,
+        total_bytes: device.memory.map(|bytes| bytes.0),
+        bandwidth_bytes_per_s: device.bandwidth.map(|rate| rate.0),
+    };
+    wire::MachineOverrides {
+        memory_bytes: said.memory.map(|bytes| bytes.0),
+        reserve_bytes: said.reserve.map(|bytes| bytes.0),
+        bandwidth_bytes_per_s: said.bandwidth.map(|rate| rate.0),
+        devices: said.devices.iter().map(device).collect(),
+    }
+}
+
+/// A device about which nothing is said is left out; of two with one id the last counts.
+pub(crate) fn overrides_from(said: wire::MachineOverrides) -> hardware::Overrides {
+    let device = |device: wire::DeviceOverride| {
+        let about = hardware::DeviceOverride {
+            ignored: device.ignored,
+            memory: device.total_bytes.map(Bytes),
+            bandwidth: device.bandwidth_bytes_per_s.map(BytesPerSecond),
+        };
+        (about != hardware::DeviceOverride::default()).then_some((device.id, about))
+    };
+    hardware::Overrides {
+        memory: said.memory_bytes.map(Bytes),
+        reserve: said.reserve_bytes.map(Bytes),
+        bandwidth: said.bandwidth_bytes_per_s.map(BytesPerSecond),
+        devices: said.devices.into_iter().filter_map(device).collect(),
+    }
+}
 
 pub(crate) fn machine(machine: &hardware::Machine) -> wire::Machine {
     wire::Machine {
@@ -22,6 +64,10 @@ pub(crate) fn machine(machine: &hardware::Machine) -> wire::Machine {
             total_bytes: machine.memory.total.0,
             available_bytes: Some(machine.memory.available.0),
             bandwidth_bytes_per_s: machine.memory.bandwidth.as_ref().map(sourced),
+            reserve_bytes: machine.memory.reserve.as_ref().map(|reserve| wire::Sourced {
+                value: reserve.value.0,
+                source: reserve.source.clone(),
+            }),
             source: machine.memory.source.clone(),
         },
         devices: machine.devices.iter().map(device).collect(),
@@ -80,21 +126,22 @@ pub(crate) fn sample(sample: &hardware::Sample) -> wire::Sample {
     wire::Sample {
         taken_at: sample.taken_at_ms.div_euclid(1000),
         cpu_percent: sample.cpu_percent,
-        memory: memory_use("memory", "memory", sample.memory),
+        memory: memory_use("memory", "memory", sample.memory, true),
         devices: sample
             .devices
             .iter()
-            .map(|device| memory_use(&device.id, &device.name, device.memory))
+            .map(|device| memory_use(&device.id, &device.name, device.memory, device.app_known))
             .collect(),
     }
 }
 
-fn memory_use(id: &str, name: &str, memory: hardware::MemoryUse) -> wire::DeviceUse {
+fn memory_use(id: &str, name: &str, memory: hardware::MemoryUse, app_known: bool) -> wire::DeviceUse {
     wire::DeviceUse {
         id: id.to_owned(),
         name: name.to_owned(),
         total_bytes: memory.total.0,
         app_bytes: memory.app.0,
         others_bytes: memory.others.0,
+        app_unknown: !app_known,
     }
 }

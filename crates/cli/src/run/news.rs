@@ -22,6 +22,7 @@ impl From<Event> for News {
             | Event::LibraryChanged
             | Event::EnginesChanged
             | Event::SettingsChanged
+            | Event::MachineChanged
             | Event::ConversationChanged { .. }
             | Event::TurnStarted { .. }
             | Event::PromptRead { .. }

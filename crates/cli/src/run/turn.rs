@@ -175,6 +175,7 @@ impl Turn<'_> {
             | Event::LibraryChanged
             | Event::EnginesChanged
             | Event::SettingsChanged
+            | Event::MachineChanged
             | Event::ConversationChanged { .. } => {}
         }
         Ok(None)

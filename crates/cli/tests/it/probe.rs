@@ -59,3 +59,52 @@ fn facts_that_are_none() {
     );
     assert_eq!(place.run(&["probe", "--facts", "a", "--record", "b"]).code, 2);
 }
+
+#[test]
+fn a_persons_own_numbers_count_until_they_are_taken_back() {
+    let place = Place::fresh();
+    let found = place.run(&["probe", "--json"]).reply();
+    let set = [
+        "probe",
+        "--set",
+        "memory=3GiB",
+        "--set",
+        "reserve=1GiB",
+        "--set",
+        "bandwidth=12GB/s",
+        "--json",
+    ];
+    let changed = place.run(&set).reply();
+    let memory = &changed["memory"];
+    assert_eq!(
+        (&memory["totalBytes"], &memory["source"]),
+        (&(3_u64 << 30).into(), &"you".into())
+    );
+    assert_eq!(
+        memory["reserveBytes"],
+        serde_json::json!({ "value": 1_u64 << 30, "source": "you" })
+    );
+    assert_eq!(memory["bandwidthBytesPerS"]["value"], 12_000_000_000_u64);
+    // The next command knows it, a person sees it, and a plan counts with it.
+    let shown = place.run(&["probe"]);
+    assert!(shown.shown().contains("set by you"), "{}", shown.shown());
+    let pick = place.run(&["recommend", "--json"]).reply();
+    let plan = &pick["pick"]["plan"]["memory"]["host"];
+    assert!(plan["budgetBytes"].as_u64().unwrap() <= 2_u64 << 30, "{plan}");
+    let back = place.run(&["probe", "--unset", "all", "--json"]).reply();
+    assert_eq!(back["memory"]["totalBytes"], found["memory"]["totalBytes"]);
+    assert_eq!(back["memory"]["source"], found["memory"]["source"]);
+}
+
+#[test]
+fn a_number_that_cannot_be_is_refused() {
+    let place = Place::fresh();
+    assert_eq!(place.run(&["probe", "--set", "memory=16"]).code, 2);
+    assert_eq!(place.run(&["probe", "--unset", "everything"]).code, 2);
+    let fault = place.run(&["probe", "--set", "memory=0GiB", "--json"]).fault();
+    assert_eq!(fault["code"], "badRequest");
+    let fault = place
+        .run(&["probe", "--set", "nothing.ignored=yes", "--json"])
+        .fault();
+    assert_eq!(fault["params"]["value"], "nothing");
+}

@@ -6,11 +6,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use plimsoll_os::files::{self, Access};
+use plimsoll_units::Bytes;
 
-type Said = BTreeMap<String, Vec<String>>;
+use super::firmware;
+
+pub(super) type Said = BTreeMap<String, Vec<String>>;
 
 /// Of any one file; `cpuinfo` of a large machine is the only one that comes near.
-const FILE_BYTES_MAX: u64 = 64 << 10;
+const FILE_BYTES_MAX: Bytes = Bytes::kib(64);
 const PCI_DEVICES_MAX: usize = 4096;
 const GPUS_MAX: usize = 64;
 /// How far up a control group is followed.
@@ -34,13 +37,19 @@ impl Reader {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    fn lines(&self, path: &str) -> Option<Vec<String>> {
+    /// The first `limit` bytes.
+    pub(super) fn bytes(&self, path: &str, limit: Bytes) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         File::open(self.at(path))
             .ok()?
-            .take(FILE_BYTES_MAX)
+            .take(limit.0)
             .read_to_end(&mut bytes)
             .ok()?;
+        Some(bytes)
+    }
+
+    fn lines(&self, path: &str) -> Option<Vec<String>> {
+        let bytes = self.bytes(path, FILE_BYTES_MAX)?;
         Some(
             String::from_utf8_lossy(&bytes)
                 .lines()
@@ -49,17 +58,17 @@ impl Reader {
         )
     }
 
-    fn value(&self, path: &str) -> Option<String> {
+    pub(super) fn value(&self, path: &str) -> Option<String> {
         self.lines(path)?.first().map(|line| line.trim().to_owned())
     }
 
-    fn keep(&self, said: &mut Said, path: &str) {
+    pub(super) fn keep(&self, said: &mut Said, path: &str) {
         if let Some(lines) = self.lines(path) {
             said.insert(path.to_owned(), lines);
         }
     }
 
-    fn keep_some(&self, said: &mut Said, path: &str, wanted: impl Fn(&str) -> bool) {
+    pub(super) fn keep_some(&self, said: &mut Said, path: &str, wanted: impl Fn(&str) -> bool) {
         if let Some(mut lines) = self.lines(path) {
             lines.retain(|line| wanted(line));
             said.insert(path.to_owned(), lines);
@@ -67,7 +76,7 @@ impl Reader {
     }
 
     /// Names in a folder, sorted: the order of a folder differs from run to run.
-    fn names(&self, path: &str) -> Vec<String> {
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.at(path)) else {
             return Vec::new();
         };
@@ -111,6 +120,7 @@ pub(super) fn read(reader: &Reader) -> Said {
     }
     read_cpu(reader, &mut said);
     read_gpus(reader, &mut said);
+    firmware::read(reader, &mut said);
     said
 }
 
@@ -244,7 +254,12 @@ fn read_gpus(reader: &Reader, said: &mut Said) {
                     vec![access(&reader.at(&device)).to_owned()],
                 );
             } else if entry.starts_with("card") && !entry.contains('-') {
-                reader.keep(said, &format!("{below}/lmem_total_bytes"));
+                // Under the card's own folder, whatever its number is on that machine.
+                for file in ["lmem_total_bytes", "lmem_avail_bytes"] {
+                    if let Some(value) = reader.value(&format!("{below}/{file}")) {
+                        said.insert(format!("{folder}/{file}"), vec![value]);
+                    }
+                }
             }
         }
         reader.keep(said, &format!("{folder}/tile0/physical_vram_size_bytes"));
@@ -332,20 +347,22 @@ fn pci_name(list: &Path, vendor: &str, device: &str) -> Option<String> {
     }
 }
 
+/// A machine of files, below a root of its own.
+#[cfg(test)]
+pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Reader) {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path.trim_start_matches('/'));
+        plimsoll_os::files::create_dir(path.parent().unwrap()).unwrap();
+        plimsoll_os::files::replace(&path, text.as_bytes()).unwrap();
+    }
+    let reader = Reader::below(root.path());
+    (root, reader)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Reader) {
-        let root = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = root.path().join(path.trim_start_matches('/'));
-            plimsoll_os::files::create_dir(path.parent().unwrap()).unwrap();
-            plimsoll_os::files::replace(&path, text.as_bytes()).unwrap();
-        }
-        let reader = Reader::below(root.path());
-        (root, reader)
-    }
 
     #[test]
     fn a_card_is_read_with_its_driver_its_name_and_its_device_file() {
@@ -428,6 +445,6 @@ mod tests {
     #[test]
     fn an_endless_file_is_cut() {
         let (_root, reader) = tree(&[("/proc/cpuinfo", &"x".repeat(1 << 20))]);
-        assert_eq!(read(&reader)["/proc/cpuinfo"][0].len() as u64, FILE_BYTES_MAX);
+        assert_eq!(read(&reader)["/proc/cpuinfo"][0].len() as u64, FILE_BYTES_MAX.0);
     }
 }

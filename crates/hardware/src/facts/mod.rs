@@ -4,33 +4,47 @@
 //! person, sent with a report and judged on another machine. Only what has no text of its own (the answers of
 //! NVML and of `sysinfo`) has fields. No host name, no user name and no serial number is recorded.
 
+mod ask;
+mod dxgi_record;
+#[cfg(target_os = "linux")]
+mod firmware;
 mod graphics;
 #[cfg(target_os = "linux")]
 mod linux;
+mod macos;
+mod metal_record;
+#[cfg(target_os = "linux")]
+mod modules;
 mod nvml;
 mod nvml_record;
+mod processor;
+mod redact;
+mod vulkan_record;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_os::Environment;
 use plimsoll_units::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use ask::{CHILD_WORD, Drivers, driver_child_main};
+use ask::{Library, ask};
 pub use graphics::{Asked, DxgiAdapter, MetalDevice, VulkanDevice, VulkanHeap, VulkanKind};
 pub use nvml::{MigSlice, Nvml, NvmlDevice, NvmlMemory, Reading};
-pub use nvml_record::{NVML_CHILD_WORD, nvml_child_main};
 pub(crate) use nvml_record::{identity_of, open as open_nvml};
+pub use redact::Private;
 
 /// The variables that hide devices from an engine.
-pub(crate) const VISIBLE_DEVICES: [&str; 6] = [
+pub(crate) const VISIBLE_DEVICES: [&str; 8] = [
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
     "HIP_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
     "GGML_VK_VISIBLE_DEVICES",
     "ONEAPI_DEVICE_SELECTOR",
+    "ZE_AFFINITY_MASK",
 ];
 
 /// A larger record is refused.
@@ -81,6 +95,9 @@ pub struct System {
     pub usable_cores: u32,
     pub total_bytes: u64,
     pub available_bytes: u64,
+    /// What the processor itself says it can do, in the kernel's spelling: `avx2`, `avx512_vnni`, `asimddp`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
 }
 
 impl Facts {
@@ -113,32 +130,74 @@ impl Facts {
     }
 }
 
-/// How the NVIDIA library is asked. It can hang, and it can crash.
-#[derive(Debug, Clone)]
-pub enum NvmlThrough {
-    /// In a disposable child: a program whose `main` calls [`nvml_child_main`] first, usually ourselves. A hang
-    /// or a crash costs the child only.
-    Child { program: PathBuf },
-    /// In a thread of this program: a hang costs the thread, a crash costs the program.
-    Thread,
-}
+/// How long the drivers may take, all of them at once; a sleeping laptop card needs about a second to wake. With
+/// what the files take, a probe ends within two seconds.
+const PATIENCE: Duration = Duration::from_millis(1800);
 
-/// How long the driver may take; a sleeping laptop card needs about a second to wake.
-const NVML_PATIENCE: Duration = Duration::from_secs(2);
-
-/// Asks this machine. Takes milliseconds without an NVIDIA card, and no longer than two seconds with one.
+/// Asks this machine: files, tools and the libraries of its drivers at the same time. Takes tens of milliseconds
+/// without a GPU, and no longer than two seconds with one that hangs.
 #[must_use]
-pub fn record(environment: &Environment, nvml: &NvmlThrough) -> Facts {
-    // The two wait for different things: files and the driver.
-    let asked = std::thread::scope(|scope| {
-        let driver = scope.spawn(|| nvml_record::ask(environment, nvml, NVML_PATIENCE));
-        let facts = record_without_drivers(environment);
-        (facts, driver.join().ok().flatten())
-    });
-    Facts {
-        nvml: asked.1,
-        ..asked.0
-    }
+pub fn record(environment: &Environment, drivers: &Drivers) -> Facts {
+    std::thread::scope(|scope| {
+        let nvml = scope.spawn(|| {
+            let asked = !cfg!(target_os = "macos");
+            asked.then(|| {
+                ask(
+                    Library::Nvml,
+                    nvml_record::ask_here,
+                    environment,
+                    drivers,
+                    PATIENCE,
+                )
+            })
+        });
+        let vulkan = scope.spawn(|| {
+            let asked = !cfg!(target_os = "macos") && matches!(drivers, Drivers::Child { .. });
+            asked.then(|| {
+                ask(
+                    Library::Vulkan,
+                    vulkan_record::ask_here,
+                    environment,
+                    drivers,
+                    PATIENCE,
+                )
+            })
+        });
+        let dxgi = scope.spawn(|| {
+            let asked = cfg!(windows);
+            asked.then(|| {
+                ask(
+                    Library::Dxgi,
+                    dxgi_record::ask_here,
+                    environment,
+                    drivers,
+                    PATIENCE,
+                )
+            })
+        });
+        let metal = scope.spawn(|| {
+            let asked = cfg!(target_os = "macos");
+            asked.then(|| {
+                ask(
+                    Library::Metal,
+                    metal_record::ask_here,
+                    environment,
+                    drivers,
+                    PATIENCE,
+                )
+            })
+        });
+        let mut facts = record_without_drivers(environment);
+        // A thread of ours that panicked is a missing answer, not a missing machine.
+        facts.nvml = nvml.join().ok().flatten();
+        facts.vulkan = vulkan.join().ok().flatten();
+        facts.dxgi = dxgi.join().ok().flatten();
+        facts.metal = metal.join().ok().flatten();
+        if let (Some(metal), Some(registry)) = (&mut facts.metal, facts.facts.get("ioreg")) {
+            macos::add_cores(metal, registry);
+        }
+        facts
+    })
 }
 
 fn record_without_drivers(environment: &Environment) -> Facts {
@@ -148,7 +207,9 @@ fn record_without_drivers(environment: &Environment) -> Facts {
         .collect();
     #[cfg(target_os = "linux")]
     let facts = linux::read(&linux::Reader::of_this_machine());
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(target_os = "macos")]
+    let facts = macos::read(PATIENCE);
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     let facts = BTreeMap::new();
     Facts {
         schema: 1,
@@ -180,6 +241,7 @@ fn system() -> System {
         usable_cores: std::thread::available_parallelism().map_or(0, |n| count(n.get())),
         total_bytes: asked.total_memory(),
         available_bytes: asked.available_memory(),
+        features: processor::features().into_iter().map(str::to_owned).collect(),
     }
 }
 

@@ -1,26 +1,13 @@
-//! Asking NVML. The library is loaded at run time; its calls can hang while a driver is being reset, and a
-//! broken one has been seen to take its program down, so it is asked in a child where a host allows that.
+//! Asking NVML, the library of NVIDIA's driver, which is loaded at run time.
 
 use std::ffi::OsStr;
-use std::io::Write;
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
 use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml as Library};
-use plimsoll_os::Environment;
-use plimsoll_os::child::{ChildError, Command, run_to_end_blocking};
 use plimsoll_units::Bytes;
 
-use super::NvmlThrough;
 use super::nvml::{MigSlice, Nvml, NvmlDevice, NvmlMemory, Reading};
-
-/// The first and only argument of a program that is to be the disposable child.
-pub const NVML_CHILD_WORD: &str = "plimsoll-nvml-child";
 
 /// Where the library may be, tried in this order. The second is that of Linux without development files.
 #[cfg(target_os = "windows")]
@@ -30,87 +17,6 @@ pub(crate) const LIBRARY_NAMES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.
 
 const CARDS_MAX: u32 = 64;
 const SLICES_MAX: u32 = 16;
-const ANSWER_MAX: Bytes = Bytes::kib(256);
-
-/// To be called first in `main`. `Some` when this run was the child of a probe: its work is done, and `main`
-/// returns the code.
-#[must_use]
-pub fn nvml_child_main() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().as_deref() != Some(OsStr::new(NVML_CHILD_WORD)) {
-        return None;
-    }
-    let Ok(answer) = serde_json::to_vec(&ask_here()) else {
-        return Some(ExitCode::FAILURE);
-    };
-    let written = std::io::stdout().write_all(&answer);
-    Some(if written.is_ok() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
-}
-
-/// `None` where asking makes no sense: no such driver exists for this system.
-pub(super) fn ask(environment: &Environment, through: &NvmlThrough, patience: Duration) -> Option<Nvml> {
-    if cfg!(target_os = "macos") {
-        return None;
-    }
-    Some(match through {
-        NvmlThrough::Child { program } => ask_in_child(environment, program, patience),
-        NvmlThrough::Thread => ask_in_thread(patience),
-    })
-}
-
-fn ask_in_child(environment: &Environment, program: &Path, patience: Duration) -> Nvml {
-    let command = Command::new(program)
-        .arg(NVML_CHILD_WORD)
-        .envs(environment.only(&["LD_LIBRARY_PATH", "PATH", "SystemRoot", "CUDA_VISIBLE_DEVICES"]));
-    match run_to_end_blocking(command, patience, ANSWER_MAX) {
-        Ok(output) if output.exit.is_success() => {
-            serde_json::from_slice(&output.out).unwrap_or_else(|error| Nvml::Failed {
-                cause: format!("the child's answer: {error}"),
-            })
-        }
-        Ok(output) => Nvml::Crashed {
-            exit: output.exit.to_string(),
-        },
-        Err(ChildError::TimedOut { .. }) => timed_out(patience),
-        Err(
-            error @ (ChildError::Missing { .. }
-            | ChildError::NotRunnable { .. }
-            | ChildError::Spawn { .. }
-            | ChildError::NoSpawner),
-        ) => Nvml::Failed {
-            cause: error.to_string(),
-        },
-    }
-}
-
-fn ask_in_thread(patience: Duration) -> Nvml {
-    let (tell, told) = mpsc::sync_channel(1);
-    let started = thread::Builder::new()
-        .name("plimsoll-nvml".into())
-        .spawn(move || tell.send(ask_here()));
-    if let Err(error) = started {
-        return Nvml::Failed {
-            cause: error.to_string(),
-        };
-    }
-    match told.recv_timeout(patience) {
-        Ok(answer) => answer,
-        Err(mpsc::RecvTimeoutError::Timeout) => timed_out(patience),
-        Err(mpsc::RecvTimeoutError::Disconnected) => Nvml::Crashed {
-            exit: "a panic".to_owned(),
-        },
-    }
-}
-
-fn timed_out(patience: Duration) -> Nvml {
-    Nvml::TimedOut {
-        limit_ms: u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
-    }
-}
 
 pub(crate) fn open() -> Result<Library, NvmlError> {
     let mut last = NvmlError::NotFound;
@@ -123,7 +29,7 @@ pub(crate) fn open() -> Result<Library, NvmlError> {
     Err(last)
 }
 
-fn ask_here() -> Nvml {
+pub(super) fn ask_here() -> Nvml {
     match open() {
         Ok(library) => answer(&library),
         Err(error) => failure(&error),

@@ -173,6 +173,7 @@ pub(crate) fn memory(facts: &Facts, notes: &mut Vec<Note>) -> Memory {
         total,
         available,
         bandwidth: None,
+        reserve: None,
         source,
     }
 }

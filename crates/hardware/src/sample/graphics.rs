@@ -1,31 +1,40 @@
-//! The memory of devices while they work: NVIDIA's by NVML, AMD's by the files of its driver.
+//! The memory of devices while they work: NVIDIA's by NVML, AMD's by the files of its driver, Intel's by what the
+//! kernel counts for each process.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nvml_wrapper::enums::device::UsedGpuMemory;
-use plimsoll_os::files;
 use plimsoll_units::Bytes;
 
 use crate::facts::open_nvml;
 use crate::judge::{nvidia_id, size};
 use crate::machine::{Backend, Device, DeviceKind, Machine};
 
+use super::drm::{self, Region, text};
 use super::{DeviceUse, split};
 
 /// An older answer of the driver is no reading any more.
 const ANSWER_AGE_MAX: Duration = Duration::from_secs(10);
 /// How long a look waits for the driver; usually it answers in a millisecond.
 const PATIENCE: Duration = Duration::from_millis(50);
-const FILE_MAX: Bytes = Bytes::kib(16);
-const OPEN_FILES_MAX: usize = 4096;
+/// Looking into all processes costs more than into our own, and others move slowly.
+const LOOKS_BETWEEN_OTHERS: u32 = 10;
 
 pub(super) struct Graphics {
     amd: Vec<Device>,
     nvidia: Vec<Device>,
+    intel: Vec<Intel>,
     asker: Option<Asker>,
+}
+
+/// Intel's drivers tell nobody how much of a device is used, only what each process holds.
+struct Intel {
+    device: Device,
+    others: Bytes,
+    looks: u32,
 }
 
 impl Graphics {
@@ -44,6 +53,7 @@ impl Graphics {
             .collect();
         Self {
             amd: made_by("AMD").collect(),
+            intel: made_by("Intel").map(Intel::new).collect(),
             nvidia,
             asker: None,
         }
@@ -55,6 +65,11 @@ impl Graphics {
             .iter()
             .filter_map(|device| amd(Path::new("/"), device, ours))
             .collect();
+        devices.extend(
+            self.intel
+                .iter_mut()
+                .filter_map(|device| device.look(Path::new("/"), ours)),
+        );
         if !self.nvidia.is_empty() {
             let said = self.asker.get_or_insert_with(Asker::start).ask();
             for device in &self.nvidia {
@@ -102,53 +117,49 @@ fn amd(root: &Path, device: &Device, ours: &[u32]) -> Option<DeviceUse> {
     } else {
         own
     };
-    let app = ours.iter().map(|&pid| held_by(root, pid, address, borrows)).sum();
+    let region = if borrows {
+        Region::OwnAndBorrowed
+    } else {
+        Region::Own
+    };
+    let app = ours
+        .iter()
+        .map(|&pid| drm::held_by(root, pid, address, region))
+        .sum();
     Some(device_use(device, used, Some(app)))
+}
+
+impl Intel {
+    fn new(device: Device) -> Self {
+        Self {
+            device,
+            others: Bytes::ZERO,
+            looks: 0,
+        }
+    }
+
+    /// Processes of other people keep their files to themselves, so what others hold is the least it can be.
+    fn look(&mut self, root: &Path, ours: &[u32]) -> Option<DeviceUse> {
+        let address = self.device.id.strip_prefix("pci-")?;
+        let region = match self.device.kind {
+            DeviceKind::Discrete | DeviceKind::Remote => Region::Own,
+            DeviceKind::Integrated | DeviceKind::Unified => Region::OwnAndBorrowed,
+        };
+        let held = |pids: &mut dyn Iterator<Item = u32>| -> Bytes {
+            pids.map(|pid| drm::held_by(root, pid, address, region)).sum()
+        };
+        let app = held(&mut ours.iter().copied());
+        if self.looks.is_multiple_of(LOOKS_BETWEEN_OTHERS) {
+            let mut others = drm::processes(root).into_iter().filter(|pid| !ours.contains(pid));
+            self.others = held(&mut others);
+        }
+        self.looks = self.looks.wrapping_add(1);
+        Some(device_use(&self.device, app.plus(self.others), Some(app)))
+    }
 }
 
 fn is_asleep(folder: &Path) -> bool {
     text(&folder.join("power/runtime_status")).is_some_and(|status| status.trim() == "suspended")
-}
-
-fn text(path: &Path) -> Option<String> {
-    String::from_utf8(files::read_up_to(path, FILE_MAX).ok()?).ok()
-}
-
-/// The kernel lists, for every open file of a graphics driver, what was allocated through it. A file that was
-/// duplicated is listed twice under one client number.
-fn held_by(root: &Path, pid: u32, address: &str, borrows: bool) -> Bytes {
-    let folder: PathBuf = root.join("proc").join(pid.to_string()).join("fdinfo");
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Bytes::ZERO;
-    };
-    let mut clients: Vec<String> = Vec::new();
-    let mut held = Bytes::ZERO;
-    for entry in entries.flatten().take(OPEN_FILES_MAX) {
-        let Some(text) = text(&entry.path()) else { continue };
-        let field = |name: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-                .map(str::trim)
-        };
-        if field("drm-pdev") != Some(address) {
-            continue;
-        }
-        let client = field("drm-client-id").unwrap_or_default().to_owned();
-        if clients.contains(&client) {
-            continue;
-        }
-        clients.push(client);
-        let bytes = |name: &str| {
-            field(name)
-                .and_then(|value| size(value, name, &mut Vec::new()))
-                .unwrap_or_default()
-        };
-        held = held.plus(bytes("drm-memory-vram"));
-        if borrows {
-            held = held.plus(bytes("drm-memory-gtt"));
-        }
-    }
-    held
 }
 
 #[derive(Debug, Clone)]
@@ -250,6 +261,8 @@ fn by_process(card: &nvml_wrapper::Device<'_>) -> Option<Vec<(u32, Bytes)>> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_os::files;
+
     use super::*;
 
     fn tree(list: &[(&str, &str)]) -> tempfile::TempDir {
@@ -307,6 +320,32 @@ mod tests {
             inside.memory.app,
             Bytes::gib(1).plus(Bytes::mib(2)),
             "what it borrows counts there"
+        );
+    }
+
+    #[test]
+    fn an_arc_is_split_by_what_each_process_holds() {
+        let client = |address: &str, mib: u64| {
+            format!(
+                "drm-driver:\txe\ndrm-pdev:\t{address}\ndrm-client-id:\t3\ndrm-resident-vram0:\t{mib} MiB\n"
+            )
+        };
+        let root = tree(&[
+            ("proc/77/fdinfo/4", &client("0000:03:00.0", 2048)),
+            ("proc/90/fdinfo/4", &client("0000:03:00.0", 1024)),
+            ("proc/91/fdinfo/4", &client("0000:00:02.0", 512)),
+            ("proc/meminfo", "MemTotal: 1 kB\n"),
+        ]);
+        let arc = Device {
+            name: "Arc".into(),
+            vendor: "Intel".into(),
+            total: Bytes::gib(12),
+            ..radeon(None)
+        };
+        let memory = Intel::new(arc).look(root.path(), &[77]).unwrap().memory;
+        assert_eq!(
+            (memory.app, memory.others, memory.free),
+            (Bytes::gib(2), Bytes::gib(1), Bytes::gib(9))
         );
     }
 

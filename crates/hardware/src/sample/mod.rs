@@ -1,5 +1,6 @@
 //! The live reading for the status bar: one task, that sleeps while nobody looks.
 
+mod drm;
 mod gauge;
 mod graphics;
 mod split;
@@ -161,15 +162,12 @@ mod tests {
     use plimsoll_os::jobs::{Ending, Root};
 
     use super::*;
-    use crate::facts::NvmlThrough;
+    use crate::facts::Drivers;
 
     #[tokio::test]
     async fn looks_while_someone_watches_and_sleeps_otherwise() {
         let root = Root::new();
-        let machine = crate::judge(&crate::facts::record(
-            &Environment::default(),
-            &NvmlThrough::Thread,
-        ));
+        let machine = crate::judge(&crate::facts::record(&Environment::default(), &Drivers::Thread));
         let sampler = Sampler::start(&root.scope(), &machine, EVERY_MIN);
         let mut seen = sampler.watch();
         let first = seen.wait_for(Option::is_some).await.unwrap().clone().unwrap();

@@ -1,13 +1,13 @@
 //! The machine that the test runs on.
 
-use plimsoll_hardware::facts::{NvmlThrough, record};
+use plimsoll_hardware::facts::{Drivers, Private, record};
 use plimsoll_hardware::{Facts, judge};
 use plimsoll_os::Environment;
 use plimsoll_units::Bytes;
 
 #[test]
 fn this_machine_is_judged_the_same_from_its_own_record() {
-    let facts = record(&Environment::default(), &NvmlThrough::Thread);
+    let facts = record(&Environment::default(), &Drivers::Thread);
     let json = serde_json::to_vec(&facts).unwrap();
     let read = Facts::from_json(&json).unwrap();
     assert_eq!(read, facts);
@@ -24,7 +24,7 @@ fn this_machine_is_judged_the_same_from_its_own_record() {
 /// A record goes into reports: who it is from must not be in it.
 #[test]
 fn a_record_names_nobody() {
-    let facts = record(&Environment::read(), &NvmlThrough::Thread);
+    let facts = record(&Environment::read(), &Drivers::Thread);
     let json = serde_json::to_string(&facts).unwrap();
     for private in ["/proc/sys/kernel/hostname", "/etc/machine-id", "/etc/hostname"] {
         if let Ok(value) = std::fs::read_to_string(private)
@@ -32,6 +32,26 @@ fn a_record_names_nobody() {
         {
             assert!(!json.contains(value.trim()), "{private} is in the record");
         }
+    }
+}
+
+/// What a report leaves out decides nothing.
+#[test]
+fn a_record_for_a_report_is_judged_the_same() {
+    let private = Private::of(&Environment::from_pairs([
+        ("USER", "somebody"),
+        ("HOME", "/home/somebody"),
+    ]));
+    for (name, facts) in crate::recordings::all() {
+        let (full, reported) = (judge(&facts), judge(&facts.without_personal_details(&private)));
+        assert_eq!(full.devices, reported.devices, "{name}");
+        assert_eq!(full.memory, reported.memory, "{name}");
+        assert_eq!(
+            (full.cpu, full.class, full.os),
+            (reported.cpu, reported.class, reported.os),
+            "{name}"
+        );
+        assert_eq!(full.notes.len(), reported.notes.len(), "{name}");
     }
 }
 
@@ -68,7 +88,7 @@ fn a_real_group_with_a_limit_is_seen() {
 /// Says what the test above looks for; on its own it only runs.
 #[test]
 fn what_the_group_sees() {
-    let memory = judge(&record(&Environment::default(), &NvmlThrough::Thread)).memory;
+    let memory = judge(&record(&Environment::default(), &Drivers::Thread)).memory;
     println!("RAM {} by {}", memory.total.0, memory.source);
 }
 
