@@ -1,5 +1,6 @@
 // Added time of our path against a direct request to the same llama-server, interleaved so that all three see the
-// same weather; cold start of the terminal program; first paint of the page. Run through scripts/bench.
+// same weather; cold start of the terminal program and its first probe; what the sampler costs; first paint of the page.
+// Run through scripts/bench.
 
 import { randomInt } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -18,8 +19,11 @@ const UNCACHED_MIN = 500;
 const ANSWER_TOKENS = 16;
 const CACHED_ROUNDS = 40; // a cached prompt takes milliseconds, so that what we add stands out
 
-const { values } = parseArgs({ options: { rounds: { type: "string", default: "12" } } });
+const { values } = parseArgs({
+  options: { rounds: { type: "string", default: "12" }, "sampler-seconds": { type: "string", default: "60" } },
+});
 const rounds = Number(values.rounds);
+const samplerSeconds = Number(values["sampler-seconds"]);
 
 const median = (numbers) => {
   const sorted = numbers.toSorted((a, b) => a - b);
@@ -150,7 +154,34 @@ class PageClient {
   }
 }
 
+/** What a process used of one core over some seconds, in percent. Linux counts in ticks of 10 ms. */
+async function share(pid, seconds) {
+  const ticks = async () => {
+    const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1].split(" ");
+    return Number(fields[11]) + Number(fields[12]);
+  };
+  const [before, began] = [await ticks(), performance.now()];
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  return ((await ticks()) - before) / ((performance.now() - began) / 1000);
+}
+
+/** The first command ever: no database, nothing measured, nothing remembered. */
+async function coldProbe() {
+  const fresh = await Place.fresh("cold");
+  try {
+    const began = performance.now();
+    await fresh.plimsoll("probe", "--json");
+    return performance.now() - began;
+  } finally {
+    await fresh.leave();
+  }
+}
+
 const rows = [];
+const colds = [];
+for (let round = 0; round < 7; round++) colds.push(await coldProbe());
+rows.push(["plimsoll probe --json in a fresh home", `${ms(median(colds))} (slowest ${ms(Math.max(...colds))})`]);
+
 const place = await Place.fresh("bench");
 try {
   await place.plimsoll("engine", "add", realEngine());
@@ -173,6 +204,18 @@ try {
   const web = place.start(program, ["web"]);
   const link = await until(() => web.output.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=\S+/)?.[0], 30_000, "the page's address");
   const page = await PageClient.open(link);
+  if (samplerSeconds > 0) {
+    let readings = 0;
+    page.hearers.add((event) => (readings += event.type === "sampled" ? 1 : 0));
+    await page.call("status/watch", { on: true });
+    await until(() => readings > 0, 30_000, "the first reading");
+    readings = 0;
+    const watched = await share(web.pid, samplerSeconds);
+    rows.push([`sampler, watched for ${samplerSeconds} s`, `${watched.toFixed(2)} % of one core, ${readings} readings`]);
+    await page.call("status/watch", { on: false });
+    const asleep = await share(web.pid, Math.min(10, samplerSeconds));
+    rows.push(["sampler, nobody looks", `${asleep.toFixed(2)} % of one core`]);
+  }
   await page.call("router/load", { model, wishes: {} });
   const endpoint = await until(async () => {
     const reply = await page.call("endpoint/read");

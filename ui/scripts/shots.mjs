@@ -86,6 +86,32 @@ const SHOTS = [
       await page.waitForTimeout(500);
     },
   ],
+  ["machine", "full", "#/machine"],
+  [
+    "machine-changed",
+    "ready",
+    "#/machine",
+    async (page) => {
+      await page
+        .getByRole("button", { name: /Change: Usable memory/ })
+        .first()
+        .click();
+      await page.getByRole("textbox", { name: /Usable memory/ }).fill("16");
+      await page.getByRole("button", { name: "Use this" }).click();
+      await page.getByRole("switch").first().click();
+    },
+  ],
+  [
+    "machine-edit",
+    "ready",
+    "#/machine",
+    (page) =>
+      page
+        .getByRole("button", { name: /Change: Bandwidth/ })
+        .first()
+        .click(),
+  ],
+  ["machine-german", "full,de", "#/machine"],
   ["settings", "full", "#/settings"],
   ["settings-endpoint", "full", "#/settings?section=endpoint"],
   ["settings-hub", "full", "#/settings?section=hub"],

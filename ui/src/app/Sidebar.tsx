@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Boxes, Search, Settings2, SquarePen, Trash2, X } from "lucide-react";
+import { Boxes, Cpu, Search, Settings2, SquarePen, Trash2, X } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -76,6 +76,10 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
         <Link to="/models" className={navClass} onClick={onGo}>
           <Boxes size={16} aria-hidden="true" />
           {t("nav.models")}
+        </Link>
+        <Link to="/machine" className={navClass} onClick={onGo}>
+          <Cpu size={16} aria-hidden="true" />
+          {t("nav.machine")}
         </Link>
         <Link to="/trash" className={navClass} onClick={onGo}>
           <Trash2 size={16} aria-hidden="true" />

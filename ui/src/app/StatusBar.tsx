@@ -213,6 +213,7 @@ function CpuItem() {
       }
     >
       <p className="text-sm text-ink-2">{cpu === undefined ? t("bar.noSample") : t("bar.cpuAbout")}</p>
+      <ToMachine />
     </Popover>
   );
 }
@@ -228,6 +229,21 @@ function MemoryItems() {
         <MemoryItem key={device.id} use={device} name={device.name} short={shortName(device.name)} />
       ))}
     </>
+  );
+}
+
+function ToMachine() {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  return (
+    <Button
+      size="sm"
+      look="quiet"
+      className="mt-2 self-start"
+      onClick={() => void navigate({ to: "/machine" })}
+    >
+      {t("machine.open")}
+    </Button>
   );
 }
 
@@ -249,8 +265,12 @@ function MemoryItem({ use, name, short }: { use: DeviceUse; name: string; short:
   const free = Math.max(0, use.totalBytes - use.appBytes - use.othersBytes);
   const width = (bytes: number) => `${Math.min(100, (bytes / use.totalBytes) * 100)}%`;
   const rows = [
-    { label: t("bar.app"), bytes: use.appBytes, color: "var(--water-context)" },
-    { label: t("bar.others"), bytes: use.othersBytes, color: "var(--water-others)" },
+    ...(use.appUnknown ? [] : [{ label: t("bar.app"), bytes: use.appBytes, color: "var(--water-context)" }]),
+    {
+      label: use.appUnknown ? t("bar.somebody") : t("bar.others"),
+      bytes: use.othersBytes,
+      color: "var(--water-others)",
+    },
     { label: t("bar.free"), bytes: free, color: "var(--hull)" },
   ];
   return (
@@ -258,7 +278,7 @@ function MemoryItem({ use, name, short }: { use: DeviceUse; name: string; short:
       title={name}
       align="end"
       trigger={
-        <Item>
+        <Item aria-label={t("bar.memoryOf", { name, used, total })}>
           <span className="max-sm:hidden">{short}</span>
           <span className="sm:hidden">{use.id === "memory" ? t("bar.ram") : t("bar.device")}</span>
           <span className="flex h-1.5 w-14 max-sm:w-8 overflow-hidden rounded-full bg-hull ring-1 ring-border/70">
@@ -282,6 +302,7 @@ function MemoryItem({ use, name, short }: { use: DeviceUse; name: string; short:
           </div>
         ))}
       </dl>
+      <ToMachine />
     </Popover>
   );
 }

@@ -31,6 +31,7 @@ const SCREENS: [string, string, string, RegExp][] = [
   ["settings", "full,frozen", "/settings", /Offer the endpoint/],
   ["a port that is taken", "portTaken,frozen", "/settings?section=endpoint", /ports that were tried/],
   ["a model that wants a token", "needsToken,frozen", "/", /accept the terms/],
+  ["the machine", "full,frozen", "/machine", /Left to the system/],
   ["trash", "full,frozen", "/trash", /A draft nobody needs/],
 ];
 

@@ -42,6 +42,12 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage"),
 });
 
+const machine = createRoute({
+  getParentRoute: () => root,
+  path: "/machine",
+  component: lazyRouteComponent(() => import("@/features/machine/MachinePage"), "MachinePage"),
+});
+
 const trash = createRoute({
   getParentRoute: () => root,
   path: "/trash",
@@ -69,7 +75,7 @@ function fragmentHistory(): RouterHistory {
 
 export function makeRouter(history: RouterHistory = fragmentHistory()) {
   return createRouter({
-    routeTree: root.addChildren([home, chat, models, settings, trash, anything]),
+    routeTree: root.addChildren([home, chat, models, machine, settings, trash, anything]),
     history,
     defaultPreload: "intent",
   });

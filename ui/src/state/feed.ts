@@ -57,12 +57,25 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
         stale(queries, "settings/read", "endpoint/read", "hub/read");
         void readStatus(host);
         break;
+      case "machineChanged":
+        // Every plan was made for the machine as it was.
+        stale(queries, "machine/read", "machine/details", "models/list", "plan/recommend", "plan/make");
+        break;
       case "conversationChanged":
         placeConversation(queries, event.conversation);
         break;
       case "missed":
         void readStatus(host);
-        stale(queries, "models/list", "engines/list", "settings/read", "conversations/list");
+        stale(
+          queries,
+          ...([
+            "models/list",
+            "engines/list",
+            "settings/read",
+            "conversations/list",
+            "machine/details",
+          ] as const),
+        );
         for (const id of Object.keys(useThreads.getState().threads)) void reopen(host, id);
         break;
       case "routerChanged":

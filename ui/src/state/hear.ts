@@ -40,6 +40,7 @@ export function isTurnEvent(event: Event): event is TurnEvent {
     case "libraryChanged":
     case "enginesChanged":
     case "settingsChanged":
+    case "machineChanged":
     case "conversationChanged":
     case "missed":
       return false;

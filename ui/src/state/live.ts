@@ -72,6 +72,7 @@ export function liveHear(event: Event): void {
     case "libraryChanged":
     case "enginesChanged":
     case "settingsChanged":
+    case "machineChanged":
     case "conversationChanged":
     case "promptRead":
     case "textAdded":

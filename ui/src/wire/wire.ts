@@ -28,7 +28,11 @@ export type Memory = { totalBytes: number,
 /**
  * What a new program could use now. Missing in a file: taken as the total.
  */
-availableBytes?: number, bandwidthBytesPerS?: Sourced, source: string, };
+availableBytes?: number, bandwidthBytesPerS?: Sourced, 
+/**
+ * What a plan leaves to the system and to others. Missing: the planner's own rule.
+ */
+reserveBytes?: Sourced, source: string, };
 
 export type DeviceKind = "discrete" | "integrated" | "unified" | "remote";
 
@@ -58,6 +62,36 @@ schema: number, os: Os, cpu: Cpu, memory: Memory, devices: Array<Device>,
  * Derived from the devices when left out.
  */
 class?: Class, notes: Array<Reason>, };
+
+export type DeviceOverride = { 
+/**
+ * Of a device of the machine, or of one that is not there now.
+ */
+id: string, 
+/**
+ * No plan is made for it.
+ */
+ignored: boolean, totalBytes?: number, bandwidthBytesPerS?: number, };
+
+export type MachineOverrides = { 
+/**
+ * How much RAM may be used at all.
+ */
+memoryBytes?: number, 
+/**
+ * How much RAM a plan leaves to the system and to others.
+ */
+reserveBytes?: number, 
+/**
+ * How fast the RAM is read.
+ */
+bandwidthBytesPerS?: number, devices: Array<DeviceOverride>, };
+
+export type MachineDetails = { machine: Machine, 
+/**
+ * Without the person's changes.
+ */
+found: Machine, overrides: MachineOverrides, };
 
 export type PlanWishes = { context?: number, slots?: number, 
 /**
@@ -385,7 +419,11 @@ id: string, name: string, totalBytes: number,
 /**
  * Our processes, llama-server included.
  */
-appBytes: number, othersBytes: number, };
+appBytes: number, othersBytes: number, 
+/**
+ * The driver does not say whose memory it is; then all that is used is under `others`.
+ */
+appUnknown?: boolean, };
 
 export type Sample = { takenAt: number, 
 /**
@@ -467,7 +505,7 @@ export type Conversations = { conversations: Array<ConversationSummary>, };
 
 export type Removed = { freedBytes: number, };
 
-export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, user: Message, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
+export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, user: Message, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
 
 export type ReadStatus = Record<symbol, never>;
 
@@ -482,6 +520,10 @@ fresh: boolean,
  * Measure the speed of the RAM as well when it is not known yet: a third of a second of all processors.
  */
 measure?: boolean, };
+
+export type ReadMachineDetails = { fresh: boolean, measure?: boolean, };
+
+export type OverrideMachine = { overrides: MachineOverrides, };
 
 export type MakePlan = { model: string, wishes: PlanWishes, 
 /**
@@ -580,6 +622,8 @@ export interface Calls {
   "status/read": { body: ReadStatus; reply: Status };
   "status/watch": { body: WatchStatus; reply: Done };
   "machine/read": { body: ReadMachine; reply: Machine };
+  "machine/details": { body: ReadMachineDetails; reply: MachineDetails };
+  "machine/override": { body: OverrideMachine; reply: MachineDetails };
   "plan/make": { body: MakePlan; reply: Plan };
   "plan/recommend": { body: Recommend; reply: Recommendation };
   "setup/start": { body: StartSetup; reply: Setup };

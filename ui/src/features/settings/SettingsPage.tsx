@@ -1,7 +1,8 @@
-import { useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 
+import { Button } from "@/components/Button";
 import { Choice, Toggle } from "@/components/Choice";
 import { FaultCard } from "@/components/FaultCard";
 import { Mark } from "@/components/Mark";
@@ -23,6 +24,7 @@ const SECTIONS = ["appearance", "engines", "hub", "endpoint", "shortcuts", "abou
 export function SettingsPage() {
   const { t } = useTranslation();
   const { section } = useSearch({ from: "/settings" });
+  const navigate = useNavigate();
   const settings = useAsk("settings/read", {});
   const machine = useAsk("machine/read", { fresh: false });
   const version = useLive((live) => live.version);
@@ -114,6 +116,9 @@ export function SettingsPage() {
 
           <Group id="about" title={t("settings.about")} flat>
             {machine.data && <MachineFacts machine={machine.data} />}
+            <Button size="sm" className="mt-4" onClick={() => void navigate({ to: "/machine" })}>
+              {t("machine.open")}
+            </Button>
           </Group>
 
           <Group id="aboutApp" title={t("settings.aboutApp")} flat>

@@ -11,7 +11,8 @@ import {
   recommendation,
   userMessage,
 } from "./data";
-import { fileBytes, knows, machine, planFor } from "./planning";
+import { machineDetails, overridden } from "./machine";
+import { fileBytes, knows, planFor } from "./planning";
 import { CODE, REASONING, TIDES } from "./texts";
 import type { World } from "./world";
 
@@ -71,7 +72,13 @@ export function callTable(world: World): CallTable {
       world.watch(on);
       return {};
     },
-    "machine/read": () => machine(world.where),
+    "machine/read": () => overridden(world),
+    "machine/details": () => machineDetails(world),
+    "machine/override": ({ overrides }) => {
+      world.overrides = overrides;
+      world.emit({ type: "machineChanged" });
+      return machineDetails(world);
+    },
     "plan/make": ({ model, wishes }) => {
       const [id = "", quant = "Q4_K_M"] = model.split(":");
       if (!knows(id)) refuse("unknownModel", ["chooseOtherModel"]);

@@ -4,6 +4,7 @@ import type {
   Event,
   Fault,
   LibraryModel,
+  MachineOverrides,
   Router,
   Sample,
   Settings,
@@ -34,6 +35,7 @@ export class World {
     statusBar: true,
     endpoint: true,
   };
+  overrides: MachineOverrides = { devices: [] };
   firstStart = false;
   /** Where the hub’s token comes from. */
   token: TokenFrom = "nowhere";
