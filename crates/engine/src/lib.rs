@@ -15,7 +15,9 @@ mod router;
 
 pub use engines::{Abilities, Check, Checked, Engine, Engines, Origin, Release};
 pub use error::{ArchiveProblem, EngineError, Step, Trouble};
-pub use log::{Buffer, BufferKind, Cause, Memory, cause};
+pub use log::{
+    Buffer, BufferKind, Cause, FileProblem, GpuProblem, Memory, OptionProblem, Part, cause, held_back,
+};
 pub use router::{
     Client, Desk, DeskConfig, Front, Loaded, ModelPlan, ModelState, ModelStatus, Ports, Progress, Proof,
     Ready, RouterState, Slot, Target, router_id,

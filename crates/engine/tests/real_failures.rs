@@ -109,7 +109,7 @@ async fn too_little_memory_is_called_so() {
     };
     assert_eq!(*planned, Bytes::mib(300));
     assert!(
-        matches!(cause, Cause::OutOfMemory { memory: Memory::Ram, asked: Some(asked) } if *asked > Bytes::gib(4))
+        matches!(cause, Cause::OutOfMemory { memory: Memory::Ram, asked: Some(asked), .. } if *asked > Bytes::gib(4))
     );
     desk.load(smol(), BUDGET).await.unwrap();
 }

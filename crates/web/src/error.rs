@@ -70,6 +70,10 @@ pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
         | F::OutOfMemory
         | F::ModelCrashed
         | F::IllegalInstruction
+        | F::GpuDriver
+        | F::GpuUnsupported
+        | F::DeviceLost
+        | F::EngineTooOld
         | F::RouteUnreachable => StatusCode::SERVICE_UNAVAILABLE,
         F::TransferStalled => StatusCode::GATEWAY_TIMEOUT,
         F::DiskFull => StatusCode::INSUFFICIENT_STORAGE,

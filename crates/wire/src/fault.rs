@@ -100,6 +100,10 @@ pub enum FaultCode {
     OutOfMemory,
     ModelCrashed,
     IllegalInstruction,
+    GpuDriver,
+    GpuUnsupported,
+    DeviceLost,
+    EngineTooOld,
     // talking to a model
     ContextExceeded,
     RouteUnreachable,

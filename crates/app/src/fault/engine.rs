@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use plimsoll_engine::{Cause, EngineError, Step};
+use plimsoll_engine::{Cause, EngineError, GpuProblem, Step};
 use plimsoll_wire::{FaultCode, Param};
 
 use super::os::path;
@@ -115,12 +115,41 @@ fn from_cause(
         Cause::UnknownTensorType { what } => {
             told(FaultCode::UnknownArchitecture, [("what", what.as_str().into())])
         }
+        Cause::EngineTooOld { what } => told(FaultCode::EngineTooOld, [("what", what.as_str().into())]),
         Cause::MissingLibrary { name } => told(FaultCode::EngineIncomplete, [("file", name.as_str().into())]),
         Cause::IllegalInstruction => told(FaultCode::IllegalInstruction, []),
-        Cause::PortTaken => told(FaultCode::PortTaken, []),
-        Cause::OptionRefused { what } => told(FaultCode::EngineCheckFailed, [("what", what.as_str().into())]),
-        Cause::Killed { signal } => told(else_code, [("signal", signal.unsigned_abs().into())]),
-        Cause::Unknown { .. } => told(else_code, []),
+        Cause::PortTaken | Cause::BindFailed => told(FaultCode::PortTaken, []),
+        Cause::OptionRefused { what, .. } => {
+            told(FaultCode::EngineCheckFailed, [("what", what.as_str().into())])
+        }
+        Cause::Gpu { problem } => {
+            let code = match problem {
+                GpuProblem::DriverTooOld | GpuProblem::DriverMismatch | GpuProblem::DriverBroken => {
+                    FaultCode::GpuDriver
+                }
+                GpuProblem::NoKernel | GpuProblem::NoneFound | GpuProblem::BuiltWithout => {
+                    FaultCode::GpuUnsupported
+                }
+            };
+            told(code, [("what", cause.to_string().into())])
+        }
+        Cause::DeviceLost => told(FaultCode::DeviceLost, []),
+        Cause::WindowExceeded { prompt, window } => told(
+            FaultCode::ContextExceeded,
+            [("prompt", *prompt), ("window", *window)]
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?.into()))),
+        ),
+        Cause::NoVision => told(FaultCode::NoVision, []),
+        Cause::ProjectorMismatch
+        | Cause::DraftMismatch
+        | Cause::CacheNotQuantised
+        | Cause::TemplateFailed { .. }
+        | Cause::KeyRefused => told(else_code, [("what", cause.to_string().into())]),
+        Cause::Killed { signal } | Cause::Crashed { signal: Some(signal) } => {
+            told(else_code, [("signal", signal.unsigned_abs().into())])
+        }
+        Cause::Crashed { signal: None } | Cause::Unknown { .. } => told(else_code, []),
     };
     told.params.extend(params);
     told

@@ -115,7 +115,11 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         FaultCode::NoEngine
         | FaultCode::EngineIncomplete
         | FaultCode::EngineCheckFailed
-        | FaultCode::IllegalInstruction => &[Fix::ReinstallEngine, Fix::AddEngine],
+        | FaultCode::IllegalInstruction
+        | FaultCode::GpuDriver
+        | FaultCode::GpuUnsupported => &[Fix::ReinstallEngine, Fix::AddEngine],
+        FaultCode::EngineTooOld => &[Fix::ReinstallEngine, Fix::AddEngine, Fix::ChooseOtherModel],
+        FaultCode::DeviceLost => &[Fix::Retry, Fix::ChooseSmallerContext, Fix::ChooseOtherModel],
         FaultCode::EngineUnknownAsset => &[Fix::AddEngine, Fix::UpdateApp],
         FaultCode::RouterGone | FaultCode::RouterFailed => &[Fix::Retry, Fix::ReinstallEngine],
         FaultCode::LoadFailed | FaultCode::ModelCrashed => {

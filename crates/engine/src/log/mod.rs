@@ -4,9 +4,10 @@ mod buffers;
 mod cause;
 mod line;
 mod mark;
+mod rules;
 
 pub(crate) use buffers::buffers;
 pub use buffers::{Buffer, BufferKind};
-pub use cause::{Cause, Memory, cause};
+pub use cause::{Cause, FileProblem, GpuProblem, Memory, OptionProblem, Part, cause, held_back};
 pub(crate) use line::{LogLine, lines_of_child, lines_of_router};
 pub(crate) use mark::LogMark;

@@ -10,7 +10,7 @@ use super::port::free_port;
 use super::preset::ModelPlan;
 use super::start::alone;
 use crate::engines::{Engine, Engines};
-use crate::log::{Cause, Memory, cause};
+use crate::log::{Cause, Memory, Part, cause};
 
 /// How long a model that fails may take to fail again.
 const AGAIN_MAX: Duration = Duration::from_mins(2);
@@ -53,6 +53,7 @@ pub(super) async fn diagnose(
     let for_memory = cause == Cause::Killed { signal: 9 };
     let out_of_memory = Cause::OutOfMemory {
         memory: Memory::Ram,
+        part: Part::Unsaid,
         asked: None,
     };
     Some(if for_memory { out_of_memory } else { cause })

@@ -19,7 +19,7 @@ use super::sighting::{Sighting, Sightings, Standing, read_list};
 use super::state::Proof;
 use crate::engines::{Engine, Engines};
 use crate::error::EngineError;
-use crate::log::{Cause, LogMark, Memory, cause, lines_of_child};
+use crate::log::{Cause, LogMark, Memory, Part, cause, lines_of_child};
 
 /// While nothing of a load moves for this long it counts as stuck. Large files on slow disks move.
 const STILL_MAX: Duration = Duration::from_mins(3);
@@ -236,6 +236,7 @@ impl Load {
             cause = if kills_before.is_some() && memory_kills() > kills_before {
                 Cause::OutOfMemory {
                     memory: Memory::Ram,
+                    part: Part::Unsaid,
                     asked: None,
                 }
             } else {
