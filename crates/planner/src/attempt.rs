@@ -274,6 +274,7 @@ impl<'a> Bench<'a> {
         let weights = memory::weights_of_layers(self.shape, &load, backend);
         let cache = memory::cache_of_layers(self.shape, &load)
             .into_iter()
+            .chain(self.shape.drafting.iter().map(|_| Bytes::ZERO))
             .chain([Bytes::ZERO]);
         let needs: Vec<Bytes> = weights
             .into_iter()

@@ -79,10 +79,12 @@ impl Search<'_> {
             value_type: kind,
             batch: 0,
             ubatch: 0,
+            flash_attention: true,
             outputs: self.wishes.outputs.unwrap_or(Outputs::Server),
             gpu_layers: 0,
             tensor_split: Vec::new(),
             host_experts: 0,
+            rollback: 0,
         }
     }
 
@@ -115,7 +117,7 @@ impl Search<'_> {
     }
 
     pub(crate) fn layers(&self) -> u32 {
-        u32::try_from(self.shape.layers.len()).unwrap_or(u32::MAX)
+        self.shape.layers_all()
     }
 
     fn best(&self) -> (Attempt, Verdict) {
@@ -435,7 +437,8 @@ impl Search<'_> {
             Bytes(wanted.0 / CACHE_STEP * CACHE_STEP)
         });
         let one = crate::memory::checkpoint_bytes(self.shape, &attempt.load).times(u64::from(self.slots()));
-        let checkpoints = (one > Bytes::ZERO).then(|| (quarter.0 / one.0).min(CHECKPOINTS_MOST));
+        let forgets = self.shape.forgets() && one > Bytes::ZERO;
+        let checkpoints = forgets.then(|| (quarter.0 / one.0).min(CHECKPOINTS_MOST));
         if cache > Bytes::ZERO {
             attempt
                 .host

@@ -189,7 +189,7 @@ pub(crate) const FETCHED_FOR: u32 = 512;
 impl Worker {
     fn fetches(&self) -> bool {
         match self.kind {
-            WorkerKind::Device { backend, .. } => backend.traits().fetches_weights,
+            WorkerKind::Device { backend, .. } => backend.fetches_weights(),
             WorkerKind::Host { .. } => false,
         }
     }

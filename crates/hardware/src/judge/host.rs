@@ -100,8 +100,7 @@ pub(crate) fn cpu(facts: &Facts, notes: &mut Vec<Note>) -> Cpu {
         .or_else(|| facts.field("/proc/cpuinfo", "Features"))
         .or_else(|| facts.field("lscpu", "Flags"))
         .unwrap_or_default();
-    let by_processor = system.features.iter().map(String::as_str);
-    let said: Vec<&str> = flags.split_ascii_whitespace().chain(by_processor).collect();
+    let said: Vec<&str> = flags.split_ascii_whitespace().collect();
     let features = FEATURES
         .iter()
         .filter(|feature| said.contains(feature))

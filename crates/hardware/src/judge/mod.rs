@@ -1,7 +1,6 @@
 //! From a record to a machine. Nothing here reads, waits or remembers: the same record gives the same machine.
 
 mod amd;
-mod asked;
 mod host;
 mod intel;
 mod nvidia;
@@ -49,7 +48,6 @@ pub fn judge(facts: &Facts) -> Machine {
     });
     devices.truncate(DEVICES_MAX);
     software_rasterisers(facts, &mut notes);
-    asked::note_silence(facts, &mut notes);
 
     Machine {
         schema: Machine::SCHEMA,

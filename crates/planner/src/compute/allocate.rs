@@ -115,34 +115,40 @@ impl Pool {
         (chunk_at, self.chunks[chunk_at].free.len() - 1)
     }
 
+    /// Joins the first free block that touches; with sizes of zero about, which one is first matters.
     fn release(&mut self, at: Address, size: u64) {
         let size = size.next_multiple_of(self.alignment);
         let free = &mut self.chunks[usize::from(at.chunk)].free;
-        let next = free.partition_point(|block| block.offset < at.offset);
-        let joins_next = free
-            .get(next)
-            .is_some_and(|block| at.offset + size == block.offset);
-        let joins_previous = next > 0
-            && free
-                .get(next - 1)
-                .is_some_and(|block| block.offset + block.size == at.offset);
-        match (joins_previous, joins_next) {
-            (true, true) => {
-                let joined = free.remove(next).size;
-                free[next - 1].size += size + joined;
-            }
-            (true, false) => free[next - 1].size += size,
-            (false, true) => {
-                free[next].offset = at.offset;
-                free[next].size += size;
-            }
-            (false, false) => free.insert(
-                next,
+        let end = |block: &Block| block.offset + block.size;
+        let touching = free
+            .iter()
+            .position(|block| end(block) == at.offset || at.offset + size == block.offset);
+        let Some(first) = touching else {
+            let place = free.partition_point(|block| block.offset < at.offset);
+            free.insert(
+                place,
                 Block {
                     offset: at.offset,
                     size,
                 },
-            ),
+            );
+            return;
+        };
+        let follows = end(&free[first]) == at.offset;
+        free[first].size += size;
+        if !follows {
+            free[first].offset = at.offset;
+        }
+        let (low, high) = if follows {
+            (first, first + 1)
+        } else {
+            (first.wrapping_sub(1), first)
+        };
+        if let (Some(below), Some(above)) = (free.get(low), free.get(high))
+            && end(below) == above.offset
+        {
+            free[low].size += above.size;
+            free.remove(high);
         }
     }
 }

@@ -1,471 +1,390 @@
-//! The graph of a transformer's forward pass, node for node as llama.cpp's model files build it.
+//! The graph of a forward pass, node for node as llama.cpp's model files build it.
 //!
-//! One builder serves all families: what differs between them (norms, biases, experts, windows) is said by a
-//! [`Layer`]. The order of the `expand` calls is llama.cpp's, because memory depends on it.
+//! What differs between architectures is said by their [`Family`](crate::shape::Family) and by which weights a layer
+//! has. The order of the `expand` calls is llama.cpp's, because memory depends on it.
 
 use super::Backend;
 use super::graph::{F16, F32, Graph, I32, I64, Id};
-use super::network::{Batch, FeedForward, Gating, Layer, Network, Seat, Where};
+use crate::Shape;
+use crate::shape::{Exit, GraphKind, Layer, Role, Weight};
 
-struct Inputs {
-    positions: Id,
-    base: CacheInputs,
-    window: CacheInputs,
-    output_rows: Id,
+/// Cells of a cache and the rotations of its keys and values (0 for none).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CacheSize {
+    pub(crate) cells: u64,
+    pub(crate) key_rotation: u64,
+    pub(crate) value_rotation: u64,
 }
 
+/// What is asked of one pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// Tokens of one pass, a multiple of the slots.
+    pub(crate) tokens: u64,
+    pub(crate) outputs: u64,
+    pub(crate) base: CacheSize,
+    /// Of layers that look back only so far.
+    pub(crate) window: CacheSize,
+    pub(crate) slots: u64,
+    /// States of each slot that a recurrent layer keeps.
+    pub(crate) states: u64,
+    /// Separate caches, one a slot; 1 when the slots share one.
+    pub(crate) streams: u64,
+    pub(crate) flash: bool,
+    /// This release keeps a third way in, for batches of mixed tokens and embeddings.
+    pub(crate) mixed_input: bool,
+    /// Bytes of a row of so many keys or values, as a share: bytes per 32 values.
+    pub(crate) key_bytes_32: u64,
+    pub(crate) value_bytes_32: u64,
+}
+
+/// The backends of one layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) layer: Backend,
+    /// Of its expert matrices.
+    pub(crate) experts: Backend,
+}
+
+/// Which backend holds what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Where {
+    /// By layer.
+    pub(crate) layers: Vec<Seat>,
+    pub(crate) output: Backend,
+    pub(crate) host: Backend,
+    /// The first operation of each norm is tied to its layer's device.
+    pub(crate) pins_norms: bool,
+    pub(crate) pipelined: bool,
+}
+
+/// A weight and where it lies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed {
+    pub(super) dims: [u64; 3],
+    pub(super) bytes: u64,
+    pub(super) home: Backend,
+}
+
+/// Inputs of one cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CacheInputs {
+    pub(super) key_rows: Id,
+    pub(super) value_rows: Id,
+    pub(super) mask: Id,
+    pub(super) key_rotation: Id,
+    pub(super) value_rotation: Id,
+}
+
+pub(super) struct Inputs {
+    pub(super) positions: Id,
+    pub(super) base: CacheInputs,
+    pub(super) window: CacheInputs,
+    pub(super) temperature: Id,
+    pub(super) output_rows: Id,
+    /// Which states the batch's sequences have: all, and all but the first.
+    pub(super) states: Id,
+    pub(super) states_main: Id,
+    pub(super) states_rest: Id,
+}
+
+pub(super) struct Builder<'a> {
+    pub(super) graph: Graph,
+    pub(super) shape: &'a Shape,
+    pub(super) batch: &'a Batch,
+    pub(super) place: &'a Where,
+    pub(super) inputs: Inputs,
+    /// The rows that go into the first layer, with those of pictures beside them.
+    pub(super) embedded: Id,
+}
+
+/// A layer with its number.
 #[derive(Clone, Copy)]
-struct CacheInputs {
-    key_rows: Id,
-    value_rows: Id,
-    mask: Id,
-    key_rotation: Id,
-    value_rotation: Id,
+pub(super) struct At<'a> {
+    pub(super) number: u32,
+    pub(super) layer: &'a Layer,
+    pub(super) seat: Seat,
+    /// Rows without an output leave here.
+    pub(super) last: bool,
 }
 
-/// The experts that a row goes to.
-#[derive(Clone, Copy)]
-struct Chosen {
-    used: u64,
-    biased: bool,
-    home: Backend,
-    ids: Id,
+impl At<'_> {
+    pub(super) fn find(&self, role: Role) -> Option<Placed> {
+        let weight = self.layer.find(role)?;
+        Some(self.placed(weight))
+    }
+
+    fn placed(&self, weight: &Weight) -> Placed {
+        let home = if weight.role.stays_with_experts() {
+            self.seat.experts
+        } else {
+            self.seat.layer
+        };
+        Placed {
+            dims: weight.dims,
+            bytes: weight.bytes.0,
+            home,
+        }
+    }
 }
 
-struct Builder<'a> {
-    graph: Graph,
-    network: &'a Network,
-    batch: &'a Batch,
-    place: &'a Where,
-}
-
-pub(crate) fn build(network: &Network, batch: &Batch, place: &Where) -> Graph {
+pub(super) fn build(shape: &Shape, layers: &[u32], batch: &Batch, place: &Where) -> Graph {
+    let mut graph = Graph::with_capacity(96 * layers.len() + 96);
+    let inputs = inputs(&mut graph, shape, batch);
     let mut builder = Builder {
-        graph: Graph::with_capacity(80 * network.layers.len() + 64),
-        network,
+        graph,
+        shape,
         batch,
         place,
+        inputs,
+        embedded: Id::NONE,
     };
-    builder.all();
+    builder.all(layers);
     builder.graph
 }
 
-impl Builder<'_> {
-    fn all(&mut self) {
-        let mut state = self.embed();
-        let inputs = self.inputs();
-        let last = self.network.layers.len().saturating_sub(1);
-        for number in 0..self.network.layers.len() {
-            state = self.layer(number, number == last, state, &inputs);
+fn inputs(graph: &mut Graph, shape: &Shape, batch: &Batch) -> Inputs {
+    let n = batch.tokens;
+    let parts = if shape.traits.sections { 4 } else { 1 };
+    let positions = graph.input(I32, [n * parts, 1, 1, 1]);
+    let base = cache_inputs(graph, shape, batch, batch.base);
+    let window = if shape.window > 0 {
+        cache_inputs(graph, shape, batch, batch.window)
+    } else {
+        base
+    };
+    let states = graph.input(I32, [batch.slots, 1, 1, 1]);
+    Inputs {
+        positions,
+        base,
+        window,
+        temperature: graph.input(F32, [1, 1, n, 1]),
+        output_rows: graph.input(I32, [batch.outputs, 1, 1, 1]),
+        states,
+        states_main: graph.view(states, [batch.slots, 1, 1, 1]),
+        states_rest: graph.view(states, [batch.slots.saturating_sub(1), 1, 1, 1]),
+    }
+}
+
+fn cache_inputs(graph: &mut Graph, shape: &Shape, batch: &Batch, size: CacheSize) -> CacheInputs {
+    let Batch {
+        tokens,
+        streams,
+        flash,
+        ..
+    } = *batch;
+    let mut square = |width| {
+        if width > 0 {
+            graph.input(F32, [width, width, 1, 1])
+        } else {
+            Id::NONE
         }
-        self.logits(state, inputs.output_rows);
+    };
+    let (key_rotation, value_rotation) = (square(size.key_rotation), square(size.value_rotation));
+    // Without flash attention values are kept the other way round, and every one of them has its place.
+    let values = if flash {
+        tokens
+    } else {
+        let widest = shape.layers.iter().map(Layer::value_row).max().unwrap_or(0);
+        tokens.saturating_mul(widest)
+    };
+    CacheInputs {
+        key_rows: graph.input(I64, [tokens, 1, 1, 1]),
+        value_rows: graph.input(I64, [values, 1, 1, 1]),
+        mask: graph.input(
+            if flash { F16 } else { F32 },
+            [size.cells, tokens / streams, 1, streams],
+        ),
+        key_rotation,
+        value_rotation,
+    }
+}
+
+impl Builder<'_> {
+    fn all(&mut self, layers: &[u32]) {
+        let shape = self.shape;
+        let mut state = self.embed();
+        let extras = self.begin(&mut state);
+        for (place, &number) in layers.iter().enumerate() {
+            let (Some(layer), Some(&seat)) = (
+                shape.layers.get(number as usize),
+                self.place.layers.get(number as usize),
+            ) else {
+                continue;
+            };
+            let at = At {
+                number,
+                layer,
+                seat,
+                last: place + 1 == layers.len(),
+            };
+            let mut out = match shape.family.graph {
+                GraphKind::Transformer => self.transformer_layer(at, state),
+                GraphKind::Gemma3n => self.gemma3n_layer(at, state, extras),
+                GraphKind::Gemma4 => self.gemma4_layer(at, state, extras),
+                GraphKind::DeltaNet => self.delta_layer(at, state),
+                GraphKind::StateSpace => self.state_space_layer(at, state),
+                GraphKind::ShortConv => self.short_conv_layer(at, state),
+                GraphKind::Latent | GraphKind::LatentDelta => self.latent_layer(at, state),
+            };
+            if number < shape.traits.deep_rows {
+                let rows = self
+                    .graph
+                    .part(self.embedded, [shape.embedding.into(), self.batch.tokens, 1, 1]);
+                out = self.graph.in_place(out, &[rows]);
+            }
+            state = out;
+        }
+        if shape.family.graph == GraphKind::Gemma3n {
+            state = self.gemma3n_end(state);
+        }
+        self.logits(state);
+    }
+
+    /// What some families do between the embedding and the first layer; gives the inputs of the layers' own.
+    fn begin(&mut self, state: &mut Id) -> Id {
+        match self.shape.family.graph {
+            GraphKind::Gemma3n | GraphKind::Gemma4 => {
+                let extras = self.layer_inputs(*state);
+                if self.shape.family.graph == GraphKind::Gemma3n {
+                    *state = self.gemma3n_begin(*state);
+                }
+                extras
+            }
+            GraphKind::Transformer
+            | GraphKind::DeltaNet
+            | GraphKind::StateSpace
+            | GraphKind::ShortConv
+            | GraphKind::Latent
+            | GraphKind::LatentDelta => Id::NONE,
+        }
     }
 
     fn embed(&mut self) -> Id {
-        let (d, n) = (self.network.embedding, self.batch.tokens);
-        let host = self.place.host;
-        let table = self.graph.weight(host, 0);
+        let (d, n) = (u64::from(self.shape.embedding), self.batch.tokens);
+        // A picture brings rows for several layers at once; text leaves them empty.
+        let deep = 1 + u64::from(self.shape.traits.deep_rows);
+        let dims = [d, n, 1, 1];
+        let wide = [d * deep, n, 1, 1];
+        let table = self.graph.weight(self.place.host, 0);
         let tokens = self.graph.input(I32, [n, 1, 1, 1]);
-        let embedded = self.graph.input(F32, [d, n, 1, 1]);
-        let rows = self.graph.fresh(F32, [d, n, 1, 1], &[table, tokens]);
+        let embedded = self.graph.input(F32, wide);
+        let rows = self.token_rows(dims, wide, table, tokens);
         self.graph.expand(rows);
         // The other ways in are not used by text, but have their memory.
         self.graph.expand(embedded);
         if self.batch.mixed_input {
             let tokens = self.graph.input(I32, [n, 1, 1, 1]);
             let places = self.graph.input(I64, [n, 1, 1, 1]);
-            let embedded = self.graph.input(F32, [d, n, 1, 1]);
-            let base = self.graph.fresh(F32, [d, n, 1, 1], &[embedded]);
-            let mixed_rows = self.graph.fresh(F32, [d, n, 1, 1], &[table, tokens]);
+            let embedded = self.graph.input(F32, wide);
+            let base = self.graph.contiguous(embedded, wide);
+            let mixed_rows = self.token_rows(dims, wide, table, tokens);
             let mixed = self.graph.set_rows(base, mixed_rows, places);
             self.graph.expand(mixed);
         }
-        if !self.network.scaled_rows {
-            return rows;
-        }
-        let scale = self.graph.input(F32, [1, n, 1, 1]);
-        let scaled = self.graph.in_place(rows, &[scale]);
-        self.graph.expand(scaled);
-        scaled
-    }
-
-    fn inputs(&mut self) -> Inputs {
-        let n = self.batch.tokens;
-        let positions = self.graph.input(I32, [n, 1, 1, 1]);
-        let base = self.cache_inputs(self.batch.cells);
-        let window = if self.batch.windowed {
-            self.cache_inputs(self.batch.window_cells)
+        self.embedded = rows;
+        let mut state = if deep > 1 {
+            self.graph.part(rows, dims)
         } else {
-            base
+            rows
         };
-        let output_rows = self.graph.input(I32, [self.batch.outputs, 1, 1, 1]);
-        Inputs {
-            positions,
-            base,
-            window,
-            output_rows,
+        if self.shape.traits.scaled_embedding && deep == 1 {
+            state = self.graph.in_place(state, &[]);
+        }
+        if self.shape.family.scaled_rows {
+            let scale = self.graph.input(F32, [1, n, 1, 1]);
+            state = self.graph.in_place(state, &[scale]);
+        }
+        self.graph.expand(state);
+        if self.shape.family.treated_rows {
+            state = self.graph.in_place(state, &[]);
+        }
+        state
+    }
+
+    fn token_rows(&mut self, dims: [u64; 4], wide: [u64; 4], table: Id, tokens: Id) -> Id {
+        let rows = self.graph.rows(dims, table, tokens);
+        if wide == dims {
+            rows
+        } else {
+            self.graph.contiguous(rows, wide)
         }
     }
 
-    fn cache_inputs(&mut self, cells: u64) -> CacheInputs {
-        let Batch {
-            tokens,
-            streams,
-            key_rotation,
-            value_rotation,
-            ..
-        } = *self.batch;
-        let mut square = |width| {
-            if width > 0 {
-                self.graph.input(F32, [width, width, 1, 1])
-            } else {
-                Id::NONE
-            }
-        };
-        let (key_rotation, value_rotation) = (square(key_rotation), square(value_rotation));
-        CacheInputs {
-            key_rows: self.graph.input(I64, [tokens, 1, 1, 1]),
-            value_rows: self.graph.input(I64, [tokens, 1, 1, 1]),
-            mask: self.graph.input(F16, [cells, tokens / streams, 1, streams]),
-            key_rotation,
-            value_rotation,
-        }
+    pub(super) fn leaf(&mut self, weight: Placed) -> Id {
+        self.graph.weight(weight.home, weight.bytes)
     }
 
-    /// A norm with weights. llama.cpp pins the first of its two operations to the layer's device.
-    fn norm(&mut self, of: Id, backend: Backend, pinned: bool) -> Id {
+    /// A norm; llama.cpp ties the first of its two operations to the layer's device. Without a weight there is none.
+    pub(super) fn norm(&mut self, of: Id, weight: Option<Placed>, tied: bool) -> Id {
+        let Some(weight) = weight else { return of };
         let norm = self.graph.in_place(of, &[]);
-        if pinned && self.place.pins_norms {
-            self.graph[norm].backend = Some(backend);
+        if tied && self.place.pins_norms {
+            self.graph[norm].backend = Some(weight.home);
         }
-        let weight = self.graph.weight(backend, 0);
-        self.graph.in_place(norm, &[weight])
+        let leaf = self.leaf(weight);
+        self.graph.in_place(norm, &[leaf])
     }
 
-    fn product(&mut self, rows: u64, bytes: u64, backend: Backend, of: Id) -> Id {
-        let weight = self.graph.weight(backend, bytes);
+    pub(super) fn product(&mut self, weight: Placed, of: Id) -> Id {
+        let leaf = self.leaf(weight);
         let [_, n, a, b] = self.graph[of].dims;
-        self.graph.product([rows, n, a, b], weight, &[of])
+        self.graph.product([weight.dims[1], n, a, b], &[leaf, of])
     }
 
-    fn bias(&mut self, wanted: bool, backend: Backend, to: Id) -> Id {
-        if !wanted {
-            return to;
-        }
-        let weight = self.graph.weight(backend, 0);
-        self.graph.in_place(to, &[weight])
+    /// The product, or the argument when there is no such weight: a header that lacks one is planned all the same.
+    pub(super) fn maybe_product(&mut self, weight: Option<Placed>, of: Id) -> Id {
+        weight.map_or(of, |weight| self.product(weight, of))
     }
 
-    fn layer(&mut self, number: usize, last: bool, state: Id, inputs: &Inputs) -> Id {
-        let layer = &self.network.layers[number];
-        let seat = self.place.layers[number];
-        let backend = seat.layer;
-        let (mut current, mut residual) = (self.attend(layer, backend, state, inputs), state);
-        if last && self.network.early_exit {
-            let [d, ..] = self.graph[current].dims;
-            let dims = [d, self.batch.outputs, 1, 1];
-            current = self.graph.fresh(F32, dims, &[current, inputs.output_rows]);
-            residual = self.graph.fresh(F32, dims, &[residual, inputs.output_rows]);
-        }
-        if layer.attention.post_norms {
-            current = self.norm(current, backend, true);
-        }
-        let sum = self.graph.in_place(current, &[residual]);
-        let normed = self.norm(sum, backend, true);
-        let mut out = match layer.feed_forward {
-            FeedForward::Dense { width, gated } => self.dense(layer, width, gated, backend, normed),
-            FeedForward::Experts { .. } => self.experts(layer, seat, normed),
-        };
-        if layer.attention.post_norms {
-            out = self.norm(out, backend, false);
-        }
-        self.graph.in_place(out, &[sum])
+    /// Adds, or scales by, a weight that may not be there.
+    pub(super) fn with(&mut self, weight: Option<Placed>, to: Id) -> Id {
+        let Some(weight) = weight else { return to };
+        let leaf = self.leaf(weight);
+        self.graph.in_place(to, &[leaf])
     }
 
-    fn attend(&mut self, layer: &Layer, backend: Backend, state: Id, inputs: &Inputs) -> Id {
-        let parts = layer.attention;
-        let n = self.batch.tokens;
-        let normed = self.norm(state, backend, true);
-        let (query, key, value) = self.project(layer, backend, normed);
-        let query = self.turn(parts.head_norms, backend, query, inputs.positions);
-        let key = self.turn(parts.head_norms, backend, key, inputs.positions);
-        let mut query = if parts.scaled_query {
-            self.graph.in_place(query, &[])
-        } else {
-            query
-        };
-        let cache = if layer.windowed {
-            inputs.window
-        } else {
-            inputs.base
-        };
-        let (mut key, mut value) = (key, value);
-        if cache.key_rotation != Id::NONE {
-            query = self.rotate(query, cache.key_rotation);
-            key = self.rotate(key, cache.key_rotation);
-        }
-        if cache.value_rotation != Id::NONE {
-            value = self.rotate(value, cache.value_rotation);
-        }
-        self.graph.expand(query);
-        // With a window cache llama.cpp lists the key first.
-        let (second, third) = if self.batch.windowed {
-            (key, value)
-        } else {
-            (value, key)
-        };
-        self.graph.expand(second);
-        self.graph.expand(third);
-
-        let key_cache = self.store(backend, key, cache.key_rows, n);
-        let value_cache = self.store(backend, value, cache.value_rows, n);
-        let attended = self.flash(layer, query, key_cache, value_cache, cache.mask, backend);
-        let mut out = attended;
-        if cache.value_rotation != Id::NONE {
-            out = self.rotate(out, cache.value_rotation);
-        }
-        let out = self.product(self.network.embedding, layer.fetched.output, backend, out);
-        self.bias(parts.output_bias, backend, out)
+    pub(super) fn output_rows(&mut self, of: Id) -> Id {
+        let [d, ..] = self.graph[of].dims;
+        self.graph
+            .rows([d, self.batch.outputs, 1, 1], of, self.inputs.output_rows)
     }
 
-    fn project(&mut self, layer: &Layer, backend: Backend, normed: Id) -> (Id, Id, Id) {
-        let n = self.batch.tokens;
-        let parts = layer.attention;
-        let Layer {
-            heads,
-            kv_heads,
-            key_width,
-            value_width,
-            fetched,
-            ..
-        } = *layer;
-        let shapes = [
-            [key_width, heads, n, 1],
-            [key_width, kv_heads, n, 1],
-            [value_width, kv_heads, n, 1],
-        ];
-        if parts.fused {
-            let rows = key_width * (heads + kv_heads) + value_width * kv_heads;
-            let all = self.product(rows, fetched.query + fetched.key + fetched.value, backend, normed);
-            let all = self.bias(parts.query_bias, backend, all);
-            let [query, key, value] = shapes.map(|dims| {
-                let row = u64::from(F32) * rows;
-                self.graph
-                    .strided_view(all, dims, [F32.into(), u64::from(F32) * dims[0], row, row * n])
-            });
-            return (query, key, value);
-        }
-        let mut one = |dims: [u64; 4], bytes, biased| {
-            let rows = self.product(dims[0] * dims[1], bytes, backend, normed);
-            let rows = self.bias(biased, backend, rows);
-            self.graph.view(rows, dims)
-        };
-        let query = one(shapes[0], fetched.query, parts.query_bias);
-        let key = one(shapes[1], fetched.key, parts.key_bias);
-        let value = one(shapes[2], fetched.value, parts.value_bias);
-        (query, key, value)
-    }
-
-    /// Norm per head (where the family has one) and rotary position.
-    fn turn(&mut self, normed: bool, backend: Backend, of: Id, positions: Id) -> Id {
-        let of = if normed { self.norm(of, backend, true) } else { of };
-        let factors = if self.network.rotation_factors {
-            self.graph.weight(backend, 0)
-        } else {
-            Id::NONE
-        };
-        self.graph.rope(of, positions, factors)
-    }
-
-    /// The rotation of a quantised cache.
-    fn rotate(&mut self, of: Id, rotation: Id) -> Id {
-        let width = self.graph[rotation].dims[0];
-        let dims = self.graph[of].dims;
-        let rows = dims.iter().product::<u64>() / width.max(1);
-        let flat = self.graph.view(of, [width, rows, 1, 1]);
-        let turned = self.graph.fresh(F32, [width, rows, 1, 1], &[rotation, flat]);
-        self.graph.view(turned, dims)
-    }
-
-    fn store(&mut self, backend: Backend, rows: Id, places: Id, tokens: u64) -> Id {
-        let cache = self.graph.cache(backend);
-        let [width, heads, ..] = self.graph[rows].dims;
-        let flat = self.graph.view(rows, [width * heads, tokens, 1, 1]);
-        let into = if self.batch.streams > 1 {
-            self.graph.view(cache, [1; 4])
-        } else {
-            cache
-        };
-        let stored = self.graph.set_rows(into, flat, places);
-        self.graph.expand(stored);
-        cache
-    }
-
-    fn flash(&mut self, layer: &Layer, query: Id, keys: Id, values: Id, mask: Id, backend: Backend) -> Id {
-        let Batch {
-            tokens,
-            streams,
-            cells,
-            window_cells,
-            ..
-        } = *self.batch;
-        let cells = if layer.windowed { window_cells } else { cells };
-        let Layer {
-            heads,
-            kv_heads,
-            key_width,
-            value_width,
-            ..
-        } = *layer;
-        let each = tokens / streams;
-        let query = self.graph.view(query, [key_width, heads, each, streams]);
-        let query = self.graph.view(query, [key_width, each, heads, streams]);
-        let view_twice = |graph: &mut Graph, cache, width| {
-            let seen = graph.view(cache, [width, kv_heads, cells, streams]);
-            graph.view(seen, [width, cells, kv_heads, streams])
-        };
-        let keys = view_twice(&mut self.graph, keys, key_width);
-        let values = view_twice(&mut self.graph, values, value_width);
-        let mut given = vec![query, keys, values, mask];
-        if layer.attention.sinks {
-            given.push(self.graph.weight(backend, 0));
-        }
-        let out = self.graph.attention([value_width, heads, each, streams], &given);
-        self.graph.view(out, [value_width * heads, tokens, 1, 1])
-    }
-
-    fn dense(&mut self, layer: &Layer, width: u64, gated: bool, backend: Backend, normed: Id) -> Id {
-        let d = self.network.embedding;
-        let up = self.product(width, layer.fetched.up, backend, normed);
-        let inner = if gated {
-            let gate = self.product(width, layer.fetched.gate, backend, normed);
-            let dims = self.graph[gate].dims;
-            self.graph.fresh(F32, dims, &[gate, up])
-        } else {
-            self.graph.in_place(up, &[])
-        };
-        self.product(d, layer.fetched.down, backend, inner)
-    }
-
-    fn experts(&mut self, layer: &Layer, seat: Seat, normed: Id) -> Id {
-        let FeedForward::Experts {
-            count,
-            used,
-            width,
-            biased,
-            gating,
-            shared,
-        } = layer.feed_forward
-        else {
-            return normed;
-        };
-        let Seat {
-            layer: backend,
-            experts: home,
-        } = seat;
-        let [d, n, ..] = self.graph[normed].dims;
-        let logits = self.product(count, layer.fetched.router, backend, normed);
-        let logits = self.bias(biased, backend, logits);
-        let odds = match gating {
-            Gating::SoftmaxNormed => self.graph.in_place(logits, &[]),
-            Gating::SoftmaxOfChosen => logits,
-        };
-        let sorted = self.graph.fresh(I32, [count, n, 1, 1], &[odds]);
-        let stride = u64::from(I32) * count;
-        let chosen = self.graph.strided_view(
-            sorted,
-            [used, n, 1, 1],
-            [I32.into(), stride, stride * n, stride * n],
-        );
-        let odds = self.graph.view(odds, [1, count, n, 1]);
-        let mut weights = self.graph.fresh(F32, [1, used, n, 1], &[odds, chosen]);
-        match gating {
-            Gating::SoftmaxNormed => {
-                weights = self.graph.view(weights, [used, n, 1, 1]);
-                let sum = self.graph.fresh(F32, [1, n, 1, 1], &[weights]);
-                let sum = self.graph.in_place(sum, &[]);
-                weights = self.graph.in_place(weights, &[sum]);
-            }
-            Gating::SoftmaxOfChosen => {
-                weights = self.graph.view(weights, [used, n, 1, 1]);
-                weights = self.graph.in_place(weights, &[]);
-            }
-        }
-        weights = self.graph.view(weights, [1, used, n, 1]);
-        self.graph.expand(weights);
-
-        let rows = self.graph.view(normed, [d, 1, n, 1]);
-        let chosen = Chosen {
-            used,
-            biased,
-            home,
-            ids: chosen,
-        };
-        let up = self.expert(rows, width, layer.fetched.up, chosen);
-        let gate = self.expert(rows, width, layer.fetched.gate, chosen);
-        let inner = self.graph.fresh(F32, [width, used, n, 1], &[gate, up]);
-        let down = self.expert(inner, d, layer.fetched.down, chosen);
-        let weighted = self.graph.in_place(down, &[weights]);
-        self.graph.expand(weighted);
-        let out = self.sum_of_chosen(weighted, used);
-        if shared == 0 {
-            return out;
-        }
-        let extra = self.dense(layer, shared, true, backend, normed);
-        self.graph.in_place(out, &[extra])
-    }
-
-    /// One of the matrices of the chosen experts.
-    fn expert(&mut self, rows: Id, out: u64, bytes: u64, chosen: Chosen) -> Id {
-        let weight = self.graph.weight(chosen.home, bytes);
-        // In the last layer these are fewer than the batch has tokens.
-        let [_, _, n, _] = self.graph[rows].dims;
-        let made = self
-            .graph
-            .product([out, chosen.used, n, 1], weight, &[rows, chosen.ids]);
-        if !chosen.biased {
-            return made;
-        }
-        let bias = self.graph.weight(chosen.home, 0);
-        self.graph.in_place(made, &[bias, chosen.ids])
-    }
-
-    fn sum_of_chosen(&mut self, weighted: Id, used: u64) -> Id {
-        let [d, _, n, _] = self.graph[weighted].dims;
-        let row = u64::from(F32) * d * used;
-        let views: Vec<Id> = (0..used)
-            .map(|_| {
-                let view =
-                    self.graph
-                        .strided_view(weighted, [d, n, 1, 1], [F32.into(), row, row * n, row * n]);
-                self.graph.expand(view);
-                view
-            })
-            .collect();
-        let Some((&first, rest)) = views.split_first() else {
-            return weighted;
-        };
-        if rest.is_empty() {
-            return self.graph.fresh(F32, [d, n, 1, 1], &[first]);
-        }
-        rest.iter().fold(first, |sum, &view| {
-            let sum = self.graph.in_place(sum, &[view]);
-            self.graph.expand(sum);
-            sum
+    /// A weight that lies with the output.
+    pub(super) fn of_output(&self, role: Role) -> Option<Placed> {
+        let weight = self.shape.output.iter().find(|weight| weight.role == role)?;
+        Some(Placed {
+            dims: weight.dims,
+            bytes: weight.bytes.0,
+            home: self.place.output,
         })
     }
 
-    fn logits(&mut self, state: Id, output_rows: Id) {
+    fn logits(&mut self, state: Id) {
         let mut state = state;
-        if !self.network.early_exit {
+        let exit = self.shape.family.exit;
+        if exit == Exit::BeforeNorm {
             self.graph[state].output = true;
-            let dims = [self.network.embedding, self.batch.outputs, 1, 1];
-            state = self.graph.fresh(F32, dims, &[state, output_rows]);
         }
-        let normed = self.norm(state, self.place.output, false);
+        if matches!(exit, Exit::BeforeNorm | Exit::BeforeNormFreely) {
+            state = self.output_rows(state);
+        }
+        let weight = self.of_output(Role::OutputNorm);
+        let mut normed = self.norm(state, weight, false);
         self.graph[normed].output = true;
-        let mut logits = self.product(self.network.vocabulary, 0, self.place.output, normed);
-        if self.network.capped_logits {
+        if exit == Exit::AfterNorm {
+            normed = self.output_rows(normed);
+            self.graph[normed].output = true;
+        }
+        let mut logits = if let Some(matrix) = self.of_output(Role::Logits) {
+            self.product(matrix, normed)
+        } else {
+            normed
+        };
+        if self.shape.traits.scaled_logits {
+            logits = self.graph.in_place(logits, &[]);
+        }
+        if self.shape.traits.capped_logits {
             for _ in 0..3 {
                 logits = self.graph.in_place(logits, &[]);
             }

@@ -23,8 +23,8 @@ pub(crate) enum Op {
     Leaf,
     /// Another look at the same bytes.
     View,
-    /// Writes rows into what it is a view of.
-    SetRows,
+    /// Writes into what it is a view of.
+    Write,
     /// May take over the memory of an argument of the same layout.
     InPlace,
     /// The same, but never placed by the tiny frequency table that it reads.
@@ -33,6 +33,8 @@ pub(crate) enum Op {
     Attention,
     /// A matrix product with weights, which a device may fetch from the host for a large batch.
     Product,
+    /// Rows of a table by number: too little work to fetch the table for.
+    Rows,
     /// Needs memory of its own.
     Fresh,
     /// A copy of an argument on another backend.
@@ -49,7 +51,8 @@ pub(crate) enum Home {
     Cache(Backend),
 }
 
-pub(crate) const SOURCES: usize = 5;
+/// As many as a scan over states has.
+pub(crate) const SOURCES: usize = 7;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Tensor {
@@ -94,6 +97,10 @@ impl IndexMut<Id> for Graph {
 impl Id {
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
+    }
+
+    pub(crate) const fn number(self) -> u32 {
+        self.0
     }
 }
 
@@ -170,8 +177,10 @@ impl Graph {
         id
     }
 
-    pub(crate) fn cache(&mut self, backend: Backend) -> Id {
+    /// Keys, values or states of one layer: `bytes` in all.
+    pub(crate) fn cache(&mut self, backend: Backend, bytes: u64) -> Id {
         let id = self.add(Op::Leaf, 0, [1; 4], &[]);
+        self[id].bytes = bytes;
         self[id].home = Home::Cache(backend);
         id
     }
@@ -180,10 +189,19 @@ impl Graph {
         self.add(Op::Fresh, width, dims, given)
     }
 
-    pub(crate) fn product(&mut self, dims: [u64; 4], weight: Id, with: &[Id]) -> Id {
-        let mut given = [weight, Id::NONE, Id::NONE];
-        given[1..=with.len()].copy_from_slice(with);
-        self.add(Op::Product, F32, dims, &given)
+    pub(crate) fn product(&mut self, dims: [u64; 4], given: &[Id]) -> Id {
+        self.add(Op::Product, F32, dims, given)
+    }
+
+    /// Rows of `table` by `numbers`.
+    pub(crate) fn rows(&mut self, dims: [u64; 4], table: Id, numbers: Id) -> Id {
+        self.add(Op::Rows, F32, dims, &[table, numbers])
+    }
+
+    /// A copy without gaps.
+    pub(crate) fn contiguous(&mut self, of: Id, dims: [u64; 4]) -> Id {
+        let width = self[of].width;
+        self.fresh(width, dims, &[of])
     }
 
     pub(crate) fn attention(&mut self, dims: [u64; 4], given: &[Id]) -> Id {
@@ -222,19 +240,55 @@ impl Graph {
         id
     }
 
-    /// Writes `rows` into `into`, at `places`.
-    pub(crate) fn set_rows(&mut self, into: Id, rows: Id, places: Id) -> Id {
+    /// Axis `i` of `of` becomes axis `to[i]`.
+    pub(crate) fn permute(&mut self, of: Id, to: [usize; 4]) -> Id {
+        let (mut dims, mut strides) = ([1; 4], [0; 4]);
+        for (axis, &place) in to.iter().enumerate() {
+            dims[place] = self[of].dims[axis];
+            strides[place] = self[of].strides[axis];
+        }
+        let bytes = self[of].bytes;
+        let id = self.strided_view(of, dims, strides);
+        self[id].bytes = bytes;
+        id
+    }
+
+    /// A part of each row, `dims` large, with the strides of `of` above the first axis.
+    pub(crate) fn part(&mut self, of: Id, dims: [u64; 4]) -> Id {
+        let strides = self[of].strides;
+        self.strided_view(of, dims, strides)
+    }
+
+    /// Heads of one width side by side in each row of a flat matrix.
+    pub(crate) fn heads(&mut self, of: Id, width: u64, heads: u64, rest: [u64; 2]) -> Id {
+        let [size, row, ..] = self[of].strides;
+        self.strided_view(
+            of,
+            [width, heads, rest[0], rest[1]],
+            [size, size.saturating_mul(width), row, row.saturating_mul(rest[0])],
+        )
+    }
+
+    /// An operation that writes `what` into `into`.
+    pub(crate) fn write(&mut self, into: Id, what: &[Id]) -> Id {
         let (dims, strides) = (self[into].dims, self[into].strides);
         let id = self.strided_view(into, dims, strides);
-        self[id].op = Op::SetRows;
-        self[id].sources = sources(&[rows, places, into]);
+        self[id].op = Op::Write;
+        self[id].sources = sources(what);
         id
+    }
+
+    /// Writes `rows` into `into`, at `places`.
+    pub(crate) fn set_rows(&mut self, into: Id, rows: Id, places: Id) -> Id {
+        self.write(into, &[rows, places, into])
     }
 
     /// A copy of `of` for another backend, with the same layout.
     pub(crate) fn copy_for(&mut self, of: Id, backend: Backend, pinned: bool) -> Id {
         let mut copy = self[of].clone();
-        if copy.width > 0 {
+        if copy.dims.contains(&0) {
+            copy.bytes = 0;
+        } else if copy.width > 0 {
             // From the first to the last byte that the view touches.
             copy.bytes = copy
                 .dims

@@ -4,13 +4,23 @@
 //! graph. So the graph is built here as llama.cpp builds it, without data, and both are followed on sizes.
 
 mod allocate;
+mod attention;
 mod build;
+mod delta;
+mod feed;
+mod gemma;
 mod graph;
-pub(crate) mod network;
+mod latent;
 mod schedule;
+mod shorten;
+mod state;
+mod transformer;
 
-pub(crate) use network::{Batch, Network, Seat, Where};
+pub(crate) use build::{Batch, CacheSize, Seat, Where};
 use schedule::Copies;
+pub(crate) use shorten::kept;
+
+use crate::Shape;
 
 /// A backend of the scheduler: the devices in order, the host last.
 pub(crate) type Backend = u8;
@@ -21,24 +31,33 @@ pub(crate) struct BackendTraits {
     pub(crate) alignment: u64,
     /// Largest single buffer.
     pub(crate) buffer_max: u64,
-    /// Copies weights from the host to run a large batch itself.
-    pub(crate) fetches_weights: bool,
+    pub(crate) fetches: Fetches,
 }
 
-/// Bytes of compute buffer on each backend.
+/// Which operations on the host's weights a device takes over for a large batch, with a copy of the weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fetches {
+    Nothing,
+    /// Matrix products (Metal).
+    Products,
+    /// All but rows of a table (CUDA, HIP, Vulkan, SYCL).
+    Everything,
+}
+
+/// Bytes of compute buffer on each backend. `layers` are those to build, by number.
 pub(crate) fn buffers(
-    network: &Network,
+    shape: &Shape,
+    layers: &[u32],
     batch: &Batch,
     place: &Where,
     backends: &[BackendTraits],
 ) -> Vec<u64> {
-    let mut graph = build::build(network, batch, place);
+    let mut graph = build::build(shape, layers, batch, place);
     let copies = if place.pipelined {
         Copies::Four
     } else {
         Copies::One
     };
-    // llama.cpp hands host weights to a device from 32 tokens on.
-    let schedule = schedule::schedule(&mut graph, backends, batch.tokens >= 32, copies);
+    let schedule = schedule::schedule(&mut graph, backends, copies);
     allocate::buffer_sizes(&graph, &schedule.leafs, &schedule.nodes, backends)
 }

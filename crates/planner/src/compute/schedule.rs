@@ -3,8 +3,10 @@
 //! Follows `ggml_backend_sched_split_graph` pass by pass. Every backend here runs every operation: what a real one
 //! cannot run is not known without it, and llama.cpp's own dry run over remote devices assumes the same.
 
-use super::graph::{Graph, Home, Id, Op};
-use super::{Backend, BackendTraits};
+use std::collections::HashMap;
+
+use super::graph::{Graph, Home, Id, Op, Tensor};
+use super::{Backend, BackendTraits, Fetches};
 
 /// The order in which ggml would allocate, with the backend of each tensor.
 #[derive(Debug, Default)]
@@ -38,19 +40,13 @@ impl Copies {
     }
 }
 
-pub(crate) fn schedule(
-    graph: &mut Graph,
-    backends: &[BackendTraits],
-    large_batch: bool,
-    copies: Copies,
-) -> Schedule {
+pub(crate) fn schedule(graph: &mut Graph, backends: &[BackendTraits], copies: Copies) -> Schedule {
     let host = host_of(backends);
     let mut scheduler = Scheduler {
         graph,
         backends,
         host,
         copies,
-        large_batch,
     };
     scheduler.place_what_is_fixed();
     scheduler.spread();
@@ -69,11 +65,20 @@ struct Scheduler<'a> {
     backends: &'a [BackendTraits],
     host: Backend,
     copies: Copies,
-    large_batch: bool,
 }
 
+/// Tokens from which on a device fetches weights (`op_offload_min_batch_size`).
+const FETCHED_FROM: u64 = 32;
+
 /// Copies that were made: of which tensor, for which backend.
-type Made = Vec<(Id, Backend, Vec<Id>)>;
+#[derive(Debug, Default)]
+struct Made(HashMap<(u32, Backend), Vec<Id>>);
+
+impl Made {
+    fn of(&self, id: Id, backend: Backend) -> Option<&[Id]> {
+        self.0.get(&(id.number(), backend)).map(Vec::as_slice)
+    }
+}
 
 impl Scheduler<'_> {
     fn home(&self, id: Id) -> Option<Backend> {
@@ -113,10 +118,10 @@ impl Scheduler<'_> {
                 Home::Weights(backend) => Some(backend),
                 Home::Graph | Home::Cache(_) => None,
             })?;
-        if weights == self.host && tensor.op == Op::Product && self.large_batch {
+        if weights == self.host {
             let fetches = self.backends[..usize::from(self.host)]
                 .iter()
-                .position(|b| b.fetches_weights);
+                .position(|backend| fetched(tensor, backend.fetches));
             if let Some(device) = fetches {
                 return Backend::try_from(device).ok();
             }
@@ -190,7 +195,7 @@ impl Scheduler<'_> {
             end: nodes.len(),
             inputs: Vec::new(),
         }];
-        let mut made: Made = Vec::new();
+        let mut made = Made::default();
         for (i, &node) in nodes.iter().enumerate() {
             if self.graph[node].op == Op::View {
                 continue;
@@ -220,8 +225,7 @@ impl Scheduler<'_> {
                 if self.at(source) == backend || self.reads(backend, source) {
                     continue;
                 }
-                let known = made.iter().find(|(of, to, _)| *of == source && *to == backend);
-                let copy = if let Some((_, _, copies)) = known {
+                let copy = if let Some(copies) = made.of(source, backend) {
                     copies.first().copied()
                 } else {
                     let pinned = self.copies != Copies::One;
@@ -232,7 +236,7 @@ impl Scheduler<'_> {
                         split.inputs.push(source);
                     }
                     let first = copies.first().copied();
-                    made.push((source, backend, copies));
+                    made.0.insert((source.number(), backend), copies);
                     first
                 };
                 self.graph[node].sources[place] = copy.unwrap_or(source);
@@ -245,11 +249,7 @@ impl Scheduler<'_> {
     fn list(&mut self, splits: &[Split], made: &Made) -> Schedule {
         let mut out = Schedule::default();
         let nodes = self.graph.nodes.clone();
-        let copies_of = |input: Id, backend: Backend| {
-            made.iter()
-                .find(|(of, to, _)| *of == input && *to == backend)
-                .map_or(&[][..], |(_, _, ids)| ids)
-        };
+        let copies_of = |input: Id, backend: Backend| made.of(input, backend).unwrap_or_default();
         for split in splits {
             for &input in &split.inputs {
                 let at = self.at(input);
@@ -297,5 +297,22 @@ impl Scheduler<'_> {
         out.leafs
             .extend(self.graph.leafs.iter().map(|&leaf| (leaf, self.at(leaf))));
         out
+    }
+}
+
+/// Whether a device copies the host's weights to do this operation itself (`ggml_backend_offload_op`).
+fn fetched(tensor: &Tensor, fetches: Fetches) -> bool {
+    let [_, rows, matrices, more] = tensor.dims;
+    let by_number = tensor.op == Op::Product && tensor.sources[2] != Id::NONE;
+    let size = match (tensor.op, by_number) {
+        (Op::Product, true) => matrices,
+        (Op::Product, false) => rows,
+        (Op::Rows, _) => 0,
+        _ => rows.saturating_mul(matrices).saturating_mul(more),
+    };
+    match fetches {
+        Fetches::Nothing => false,
+        Fetches::Products => tensor.op == Op::Product && size >= FETCHED_FROM,
+        Fetches::Everything => size >= FETCHED_FROM,
     }
 }

@@ -1,25 +1,7 @@
 use plimsoll_gguf::TensorType;
 use plimsoll_hardware::Backend;
 
-use crate::compute::BackendTraits;
-
-/// What moved between llama.cpp releases, by build number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Release {
-    /// The number of `b11434`.
-    pub build: u32,
-}
-
-impl Release {
-    /// The build that the planner is held against.
-    pub const CHECKED: Self = Self { build: 11_434 };
-
-    /// A third way into the graph, for batches of tokens and embeddings together. Not there in b10434, there in
-    /// b11434; in between the larger figure is the safe one.
-    pub(crate) const fn mixed_input(self) -> bool {
-        self.build > 10_434
-    }
-}
+use crate::compute::{BackendTraits, Fetches};
 
 /// A backend, as far as its buffers go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +18,7 @@ pub enum MemoryBackend {
 pub(crate) const HOST: BackendTraits = BackendTraits {
     alignment: 32,
     buffer_max: u64::MAX / 2,
-    fetches_weights: false,
+    fetches: Fetches::Nothing,
 };
 
 impl MemoryBackend {
@@ -53,15 +35,21 @@ impl MemoryBackend {
     }
 
     pub(crate) const fn traits(self) -> BackendTraits {
-        let fetches_weights = match self {
-            Self::Cuda | Self::Hip | Self::Vulkan | Self::Sycl | Self::Metal => true,
-            Self::Rpc => false,
+        let fetches = match self {
+            Self::Cuda | Self::Hip | Self::Vulkan | Self::Sycl => Fetches::Everything,
+            Self::Metal => Fetches::Products,
+            Self::Rpc => Fetches::Nothing,
         };
         BackendTraits {
             alignment: 128,
             buffer_max: u64::MAX / 2,
-            fetches_weights,
+            fetches,
         }
+    }
+
+    /// Copies the host's weights to run a large batch itself.
+    pub(crate) const fn fetches_weights(self) -> bool {
+        !matches!(self.traits().fetches, Fetches::Nothing)
     }
 
     /// Bytes of a weight on this backend. CUDA's kernels read whole tiles of 512 values, so it pads the last row;

@@ -101,7 +101,7 @@ pub(super) fn place(shape: &Shape, load: &Load, placement: &Placement, devices: 
     pools
 }
 
-/// Cache of each layer, for dividing layers over devices.
+/// Cache and state of each layer, for dividing layers over devices.
 pub(crate) fn of_layers(shape: &Shape, load: &Load) -> Vec<Bytes> {
     let streams = if load.unified {
         1
@@ -110,26 +110,66 @@ pub(crate) fn of_layers(shape: &Shape, load: &Load) -> Vec<Bytes> {
     };
     let (all, window) = (cells(load), window_cells(shape, load));
     let cells = |layer: &Layer| if layer.windowed { window } else { all };
+    let widest = widest_values(shape, load);
     shape
         .layers
         .iter()
-        .map(|layer| token_bytes(layer, load).times(cells(layer) * streams))
+        .map(|layer| {
+            let cache = token_bytes(layer, load, widest).times(cells(layer) * streams);
+            cache.plus(
+                state_bytes(shape, layer)
+                    .times(u64::from(load.slots.max(1)) * (1 + u64::from(load.rollback))),
+            )
+        })
         .collect()
 }
 
-/// One saved state of the windowed layers: what a checkpoint of llama-server takes per slot.
-pub(crate) fn checkpoint_bytes(shape: &Shape, load: &Load) -> Bytes {
-    let rows = u64::from(shape.window).min(window_cells(shape, load));
-    let windowed = shape.layers.iter().filter(|layer| layer.windowed);
-    windowed.map(|layer| token_bytes(layer, load).times(rows)).sum()
+/// Recurrent state of one sequence in one layer, in single precision.
+fn state_bytes(shape: &Shape, layer: &Layer) -> Bytes {
+    if layer.stateful {
+        Bytes(4).times(shape.state.rows + shape.state.values)
+    } else {
+        Bytes::ZERO
+    }
 }
 
-/// Keys and values of one token in one layer.
-fn token_bytes(layer: &Layer, load: &Load) -> Bytes {
-    let heads = u64::from(layer.kv_heads);
-    let keys = load.key_type.row_bytes(heads * u64::from(layer.key_width));
-    let values = load.value_type.row_bytes(heads * u64::from(layer.value_width));
-    Bytes(keys + values)
+/// One saved state of the layers that cannot go back: what a checkpoint of llama-server takes per slot.
+pub(crate) fn checkpoint_bytes(shape: &Shape, load: &Load) -> Bytes {
+    let rows = u64::from(shape.window).min(window_cells(shape, load));
+    let widest = widest_values(shape, load);
+    let layers = shape.layers.iter().map(|layer| {
+        let window = if layer.windowed {
+            token_bytes(layer, load, widest).times(rows)
+        } else {
+            Bytes::ZERO
+        };
+        window.plus(state_bytes(shape, layer))
+    });
+    layers.sum()
+}
+
+/// Without flash attention values are kept by channel, and every layer has as many channels as the widest: values
+/// of a token then, else 0.
+fn widest_values(shape: &Shape, load: &Load) -> u64 {
+    // A hybrid's cache leaves out layers that do not attend; any other has a place for each.
+    if load.flash_attention || shape.layers.iter().any(|layer| layer.stateful) {
+        return 0;
+    }
+    let rows = shape.layers.iter().map(Layer::value_row);
+    rows.max().unwrap_or(0)
+}
+
+/// Keys and values of one token in one layer; `widest` as above.
+fn token_bytes(layer: &Layer, load: &Load, widest: u64) -> Bytes {
+    if !layer.cached && (widest == 0 || layer.reads_from.is_some()) {
+        return Bytes::ZERO;
+    }
+    let values = if layer.value_width > 0 {
+        layer.value_row().max(widest)
+    } else {
+        0
+    };
+    Bytes(load.key_type.row_bytes(layer.key_row()) + load.value_type.row_bytes(values))
 }
 
 /// Cache that attention reads for one more token after so many.
@@ -145,7 +185,7 @@ pub(crate) fn bytes_read(shape: &Shape, load: &Load, tokens: u32) -> Bytes {
     shape
         .layers
         .iter()
-        .map(|layer| token_bytes(layer, load).times(seen(layer)))
+        .map(|layer| token_bytes(layer, load, 0).times(seen(layer)))
         .sum()
 }
 

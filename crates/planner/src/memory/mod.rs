@@ -2,24 +2,25 @@
 
 mod backend;
 mod cache;
-mod network;
 mod placement;
+mod release;
 mod repack;
 mod weights;
 
 use plimsoll_units::Bytes;
 
-pub use backend::{MemoryBackend, Release};
+pub use backend::MemoryBackend;
 pub use cache::{CacheType, UnknownCacheType};
 pub(crate) use cache::{bytes_read, checkpoint_bytes, of_layers as cache_of_layers};
 pub(crate) use placement::Placement;
+pub use release::Release;
 pub use repack::HostCpu;
 pub(crate) use weights::of_layers as weights_of_layers;
 
 use crate::Shape;
-use crate::compute::{self, Batch, Where};
+use crate::compute::{self, Batch, CacheSize, Where};
 
-/// The settings that decide how much memory is taken. Flash attention is always on.
+/// The settings that decide how much memory is taken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
     /// All slots together.
@@ -31,6 +32,8 @@ pub struct Load {
     pub value_type: CacheType,
     pub batch: u32,
     pub ubatch: u32,
+    /// The fused kernel for attention. Without it scores for every cell are kept, and values cannot be quantised.
+    pub flash_attention: bool,
     pub outputs: Outputs,
     /// Layers on devices, the output counted as one more.
     pub gpu_layers: u32,
@@ -38,6 +41,8 @@ pub struct Load {
     pub tensor_split: Vec<f64>,
     /// The experts of the first layers stay on the host.
     pub host_experts: u32,
+    /// States that recurrent layers keep besides the present one, to go back to after a wrong draft.
+    pub rollback: u32,
 }
 
 /// How many rows of logits are computed at once.
@@ -125,11 +130,10 @@ impl<'a> Layout<'a> {
 
     pub(crate) fn complete(&self) -> Breakdown {
         let batch = batch(self.shape, self.load, self.release);
-        let mut network = network::of(self.shape);
         let mut traits: Vec<_> = self.pools.iter().map(|pool| pool.backend.traits()).collect();
         traits.push(backend::HOST);
         let placement = &self.placement;
-        let mut place = Where {
+        let place = Where {
             layers: (0u32..)
                 .zip(&placement.layers)
                 .map(|(n, &layer)| placement.seat(n, layer))
@@ -140,8 +144,8 @@ impl<'a> Layout<'a> {
             pins_norms: self.load.outputs == Outputs::Server && (placement.full || batch.tokens < 32),
             pipelined: placement.pipelined,
         };
-        network::shorten(&mut network, &mut place);
-        let compute = compute::buffers(&network, &batch, &place, &traits);
+        let layers = compute::kept(self.shape, &place);
+        let compute = compute::buffers(self.shape, &layers, &batch, &place, &traits);
         let mut whole = self.fixed.clone();
         let pools = whole.devices.iter_mut().chain([&mut whole.host]);
         for (kinds, bytes) in pools.zip(compute) {
@@ -169,22 +173,35 @@ fn batch(shape: &Shape, load: &Load, release: Release) -> Batch {
         Outputs::Server => slots.min(batch),
     };
     let tokens = ubatch.min(context);
-    let widths = |width: fn(&crate::shape::Layer) -> u32| -> Option<u64> {
-        let mut all = shape.layers.iter().filter(|layer| layer.kv_heads > 0).map(width);
-        let first = all.next()?;
-        all.all(|other| other == first).then_some(u64::from(first))
-    };
-    let key_rotation = cache::key_rotation(load.key_type, widths(|layer| layer.key_width));
-    let value_rotation = cache::value_rotation(load.value_type, widths(|layer| layer.value_width));
     Batch {
         tokens: tokens.next_multiple_of(slots),
         outputs: outputs.min(tokens),
-        cells,
-        window_cells: cache::window_cells(shape, load),
+        base: cache_size(shape, load, false, cells),
+        window: cache_size(shape, load, true, cache::window_cells(shape, load)),
+        slots,
+        states: 1 + u64::from(load.rollback),
         streams: if load.unified { 1 } else { slots },
-        key_rotation,
-        value_rotation,
-        windowed: shape.window > 0,
-        mixed_input: release.mixed_input(),
+        flash: load.flash_attention,
+        mixed_input: release.constants().mixed_input,
+        key_bytes_32: load.key_type.row_bytes(32),
+        value_bytes_32: load.value_type.row_bytes(32),
+    }
+}
+
+/// One of the two caches, with the rotations that llama.cpp gives it when it is quantised.
+fn cache_size(shape: &Shape, load: &Load, windowed: bool, cells: u64) -> CacheSize {
+    let widths = |width: fn(&crate::shape::Layer) -> u32| -> Option<u64> {
+        let mut all = shape
+            .layers
+            .iter()
+            .filter(|layer| layer.cached && layer.windowed == windowed)
+            .map(width);
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(u64::from(first))
+    };
+    CacheSize {
+        cells,
+        key_rotation: cache::key_rotation(load.key_type, widths(|layer| layer.key_width)),
+        value_rotation: cache::value_rotation(load.value_type, widths(|layer| layer.value_width)),
     }
 }

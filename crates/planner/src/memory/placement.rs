@@ -27,7 +27,7 @@ impl Placement {
 
     pub(crate) fn of(shape: &Shape, load: &Load, pools: &[Pool]) -> Self {
         let host = u8::try_from(pools.len()).unwrap_or(u8::MAX);
-        let layer_count = u32::try_from(shape.layers.len()).unwrap_or(u32::MAX);
+        let layer_count = shape.layers_all();
         let on_devices = if pools.is_empty() {
             0
         } else {
@@ -47,7 +47,7 @@ impl Placement {
         };
         let full = !pools.is_empty() && load.gpu_layers > layer_count;
         Self {
-            layers: (0..layer_count).map(at).collect(),
+            layers: (0..layer_count).map(at).take(shape.layers.len()).collect(),
             output: at(layer_count),
             host,
             host_experts: if shape.has_experts() { load.host_experts } else { 0 },

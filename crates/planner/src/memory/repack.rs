@@ -101,7 +101,7 @@ impl HostCpu {
 )]
 fn amx_bytes(weight: &Weight) -> Option<u64> {
     use TensorType as T;
-    let [row, rows, matrices] = weight.dims;
+    let [row, rows, _] = weight.dims;
     if weight.role.is_expert() || !rows.is_multiple_of(32) {
         return None;
     }
@@ -117,9 +117,10 @@ fn amx_bytes(weight: &Weight) -> Option<u64> {
     if !row.is_multiple_of(step) {
         return None;
     }
-    if weight.kind == T::F16 || matrices > 1 {
+    if weight.kind == T::F16 {
         return Some(weight.bytes.0);
     }
+    // Of several matrices in one tensor it makes room for the first only.
     let (block, block_bytes) = weight.kind.block();
     Some(row / block * (block_bytes + extra) * rows)
 }

@@ -40,11 +40,11 @@ pub(super) fn place(shape: &Shape, placement: &Placement, pools: &[Pool], cpu: H
             placer.put(weight, at);
         }
     }
-    if let Some(factors) = &shape.rotation_factors {
-        // Every device with layers has its copy.
-        let mut seen = [false; 256];
-        for &at in &placement.layers {
-            if !std::mem::replace(&mut seen[usize::from(at)], true) {
+    // Every device with layers has its copy.
+    let mut seen = [false; 256];
+    for &at in &placement.layers {
+        if !std::mem::replace(&mut seen[usize::from(at)], true) {
+            for factors in &shape.rotation_factors {
                 placer.put(factors, at);
             }
         }
@@ -73,7 +73,11 @@ pub(crate) fn of_layers(shape: &Shape, load: &Load, backend: MemoryBackend) -> V
             .filter(|weight| !(stays && weight.role.stays_with_experts()));
         here.map(on_device).sum()
     });
-    layers.chain([shape.output.iter().map(on_device).sum()]).collect()
+    let drafting = shape.drafting.iter().map(|_| Bytes::ZERO);
+    layers
+        .chain(drafting)
+        .chain([shape.output.iter().map(on_device).sum()])
+        .collect()
 }
 
 struct Placer<'a> {

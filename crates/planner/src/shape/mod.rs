@@ -3,11 +3,15 @@
 mod family;
 mod from_catalog;
 mod from_header;
+mod numbers;
+mod role;
+mod tensors;
 
 use plimsoll_gguf::TensorType;
 use plimsoll_units::Bytes;
 
-pub(crate) use family::Family;
+pub(crate) use family::{Exit, Family, GraphKind, Sections, Turn};
+pub(crate) use role::{ROLES, Role};
 
 /// A model, as far as memory and speed go. Made from a file's header or from a catalog entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,27 +27,76 @@ pub struct Shape {
     pub context_trained: u32,
     /// Made from catalog facts by the usual rules of quantising, not read from the file.
     pub estimated: bool,
-    pub(crate) family: Family,
+    pub(crate) family: &'static Family,
     pub(crate) vocabulary: u32,
     pub(crate) embedding: u32,
     /// Tokens that a windowed layer looks back; 0 for none.
     pub(crate) window: u32,
-    pub(crate) capped_logits: bool,
     pub(crate) expert_count: u32,
     pub(crate) experts_used: u32,
+    pub(crate) traits: Traits,
+    pub(crate) state: StateSize,
     /// Words and merge rules of the tokenizer, which the engine keeps in memory.
     pub(crate) tokenizer_words: u32,
     pub(crate) tokenizer_merges: u32,
     /// Rows of the input, never computed with: always on the host.
     pub(crate) input: Vec<Weight>,
-    /// The output matrix and its norm; the matrix is the embedding once more when they are tied.
+    /// The output matrix, its norm and what else lies with it; the matrix is the embedding once more when tied.
     pub(crate) output: Vec<Weight>,
-    /// Belongs to the first layer (`rope_freqs`).
-    pub(crate) rotation_factors: Option<Weight>,
+    /// Tables of rotation frequencies: one copy on each device that has layers.
+    pub(crate) rotation_factors: Vec<Weight>,
     pub(crate) layers: Vec<Layer>,
+    /// Layers at the end that only draft: llama.cpp counts them when it divides layers over devices, and leaves
+    /// their weights out unless it drafts with them.
+    pub(crate) drafting: Vec<Layer>,
     pub(crate) tied_output: bool,
 }
 
+/// Numbers of a header that add or leave out operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says whether the graph has one operation"
+)]
+pub(crate) struct Traits {
+    pub(crate) sections: bool,
+    /// The layers of [`Turn::IfSaid`] have a rotary position.
+    pub(crate) turned: bool,
+    /// The query is scaled by its position.
+    pub(crate) temperature: bool,
+    pub(crate) scaled_embedding: bool,
+    pub(crate) scaled_residual: bool,
+    pub(crate) scaled_logits: bool,
+    /// The logits pass through a soft cap.
+    pub(crate) capped_logits: bool,
+    pub(crate) experts_scaled: bool,
+    pub(crate) experts_normed: bool,
+    /// Experts are chosen by groups; 0 or 1 for not.
+    pub(crate) expert_groups: u32,
+    pub(crate) expert_groups_used: u32,
+    /// Rows that a picture adds beside each token's.
+    pub(crate) deep_rows: u32,
+    /// Norms without weights on query and key (Llama 4).
+    pub(crate) bare_norms: bool,
+    /// Layers of Gemma 3n with a sparse activation.
+    pub(crate) sparse_layers: u32,
+}
+
+/// Recurrent state, in values per sequence and layer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StateSize {
+    pub(crate) groups: u64,
+    pub(crate) width: u64,
+    pub(crate) inner: u64,
+    /// Heads of the state (`time_step_rank`).
+    pub(crate) heads: u64,
+    /// Inputs of the convolution that are kept (`n_embd_r`).
+    pub(crate) rows: u64,
+    /// The state itself (`n_embd_s`).
+    pub(crate) values: u64,
+}
+
+/// A layer and what it keeps of the past.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Layer {
     pub(crate) heads: u32,
@@ -51,7 +104,17 @@ pub(crate) struct Layer {
     pub(crate) key_width: u32,
     pub(crate) value_width: u32,
     pub(crate) windowed: bool,
+    /// Has keys and values of its own.
+    pub(crate) cached: bool,
+    /// Reads the cache of this layer instead.
+    pub(crate) reads_from: Option<u32>,
+    /// Has recurrent state.
+    pub(crate) stateful: bool,
     pub(crate) weights: Vec<Weight>,
+    /// Place in `weights` by role.
+    index: [u8; ROLES],
+    /// Equal for layers with equal graphs.
+    pub(crate) likeness: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,98 +126,71 @@ pub(crate) struct Weight {
     pub(crate) bytes: Bytes,
 }
 
-/// What a weight is for, as far as that decides where it lies and how large the graph is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Rows,
-    Query,
-    Key,
-    Value,
-    FusedQkv,
-    AttentionOutput,
-    Gate,
-    Up,
-    Down,
-    Router,
-    GateExperts,
-    UpExperts,
-    DownExperts,
-    SharedGate,
-    SharedUp,
-    SharedDown,
-    Logits,
-    QueryBias,
-    KeyBias,
-    ValueBias,
-    OutputBias,
-    RouterBias,
-    ExpertBias,
-    HeadNorm,
-    PostNorm,
-    Sinks,
-    /// A matrix of a family that is not known in detail.
-    Matrix,
-    /// Norms, biases and whatever else is small.
-    Small,
-}
-
-impl Role {
-    /// One matrix an expert, of which a token reads few.
-    pub(crate) const fn is_expert(self) -> bool {
-        matches!(self, Self::GateExperts | Self::UpExperts | Self::DownExperts)
-    }
-
-    /// What llama-server's `--n-cpu-moe` keeps on the host.
-    pub(crate) const fn stays_with_experts(self) -> bool {
-        self.is_expert() || matches!(self, Self::ExpertBias)
-    }
-
-    /// Multiplied with the activations; the rest is added, scaled or looked up.
-    pub(crate) const fn is_matrix(self) -> bool {
-        match self {
-            Self::Query
-            | Self::Key
-            | Self::Value
-            | Self::FusedQkv
-            | Self::AttentionOutput
-            | Self::Gate
-            | Self::Up
-            | Self::Down
-            | Self::Router
-            | Self::GateExperts
-            | Self::UpExperts
-            | Self::DownExperts
-            | Self::SharedGate
-            | Self::SharedUp
-            | Self::SharedDown
-            | Self::Logits
-            | Self::Matrix => true,
-            Self::Rows
-            | Self::QueryBias
-            | Self::KeyBias
-            | Self::ValueBias
-            | Self::OutputBias
-            | Self::RouterBias
-            | Self::ExpertBias
-            | Self::HeadNorm
-            | Self::PostNorm
-            | Self::Sinks
-            | Self::Small => false,
-        }
-    }
-}
+const NOWHERE: u8 = u8::MAX;
 
 impl Layer {
+    pub(crate) fn new(heads: u32, kv_heads: u32, widths: [u32; 2]) -> Self {
+        Self {
+            heads,
+            kv_heads,
+            key_width: widths[0],
+            value_width: widths[1],
+            windowed: false,
+            cached: kv_heads > 0,
+            reads_from: None,
+            stateful: false,
+            weights: Vec::new(),
+            index: [NOWHERE; ROLES],
+            likeness: 0,
+        }
+    }
+
+    /// Keys of one token.
+    pub(crate) fn key_row(&self) -> u64 {
+        u64::from(self.kv_heads) * u64::from(self.key_width)
+    }
+
+    /// Values of one token.
+    pub(crate) fn value_row(&self) -> u64 {
+        u64::from(self.kv_heads) * u64::from(self.value_width)
+    }
+
     pub(crate) fn has(&self, role: Role) -> bool {
-        self.weights.iter().any(|weight| weight.role == role)
+        self.index[role as usize] != NOWHERE
     }
 
     pub(crate) fn find(&self, role: Role) -> Option<&Weight> {
-        self.weights.iter().find(|weight| weight.role == role)
+        self.weights.get(usize::from(self.index[role as usize]))
     }
 
-    pub(crate) fn bytes_of(&self, role: Role) -> u64 {
-        self.find(role).map_or(0, |weight| weight.bytes.0)
+    /// To be called once all weights are there. `more` tells layers apart that have the same weights.
+    fn settle(&mut self, more: u64) {
+        self.index = [NOWHERE; ROLES];
+        // FNV-1a over what shapes the graph; types and sizes of weights do not.
+        let mut likeness = 0xcbf2_9ce4_8422_2325_u64;
+        let mut mix = |value: u64| likeness = (likeness ^ value).wrapping_mul(0x0000_0100_0000_01b3);
+        mix(more);
+        let flags = [
+            self.windowed,
+            self.cached,
+            self.reads_from.is_some(),
+            self.stateful,
+        ];
+        for value in [self.heads, self.kv_heads, self.key_width, self.value_width] {
+            mix(value.into());
+        }
+        for flag in flags {
+            mix(flag.into());
+        }
+        for (place, weight) in (0u8..NOWHERE).zip(&self.weights) {
+            let slot = &mut self.index[weight.role as usize];
+            if *slot == NOWHERE {
+                *slot = place;
+            }
+            mix(weight.role as u64);
+            weight.dims.into_iter().for_each(&mut mix);
+        }
+        self.likeness = likeness;
     }
 }
 
@@ -179,7 +215,7 @@ impl Shape {
     /// Whether the memory of this architecture was held against llama.cpp's own dry run.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        self.family != Family::General
+        self.family.checked
     }
 
     /// The output matrix is the embedding.
@@ -190,5 +226,15 @@ impl Shape {
     #[must_use]
     pub fn has_experts(&self) -> bool {
         self.expert_count > 0
+    }
+
+    /// Whether earlier states must be saved to go back: a window or recurrent state cannot be cut at a token.
+    pub(crate) fn forgets(&self) -> bool {
+        self.window > 0 || self.layers.iter().any(|layer| layer.stateful)
+    }
+
+    /// Layers in llama.cpp's count, with those that only draft.
+    pub(crate) fn layers_all(&self) -> u32 {
+        u32::try_from(self.layers.len() + self.drafting.len()).unwrap_or(u32::MAX)
     }
 }

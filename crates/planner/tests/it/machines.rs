@@ -1,8 +1,10 @@
 //! Machines and models for tests.
 
+use std::sync::OnceLock;
+
 use plimsoll_gguf::{Array, Header, Metadata, Tensor, TensorType, Value};
 use plimsoll_hardware::Machine;
-use plimsoll_planner::Shape;
+use plimsoll_planner::{Plan, Shape, Situation, Wishes, plan};
 use plimsoll_units::Bytes;
 use serde_json::{Value as Json, json};
 
@@ -37,32 +39,50 @@ pub(crate) fn processor_only(ram_gib: u64, cores: u32, bandwidth: Option<u64>) -
     machine(&json)
 }
 
+pub(crate) fn make(shape: &Shape, machine: &Machine, wishes: &Wishes) -> Plan {
+    plan(shape, &Situation::of(machine, None), wishes).unwrap()
+}
+
+pub(crate) fn codes(plan: &Plan) -> Vec<&'static str> {
+    plan.why.iter().map(|why| why.say().0).collect()
+}
+
+pub(crate) fn context(context: u32) -> Wishes {
+    Wishes {
+        context: Some(context),
+        ..Wishes::default()
+    }
+}
+
 pub(crate) struct Fixture {
     pub(crate) name: String,
     pub(crate) json: Json,
 }
 
 /// The recorded answers, model by model.
-pub(crate) fn fixtures() -> Vec<Fixture> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/oracle");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    let read = |path: std::path::PathBuf| {
-        let json: Json = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        Fixture {
-            name: json["model"].as_str().unwrap().to_owned(),
-            json,
-        }
-    };
-    paths.into_iter().map(read).collect()
+pub(crate) fn fixtures() -> &'static [Fixture] {
+    static FIXTURES: OnceLock<Vec<Fixture>> = OnceLock::new();
+    FIXTURES.get_or_init(|| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/oracle");
+        let mut paths: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        paths.sort();
+        let read = |path: std::path::PathBuf| {
+            let json: Json = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            Fixture {
+                name: json["model"].as_str().unwrap().to_owned(),
+                json,
+            }
+        };
+        paths.into_iter().map(read).collect()
+    })
 }
 
-pub(crate) fn fixture(name: &str) -> Fixture {
+pub(crate) fn fixture(name: &str) -> &'static Fixture {
     fixtures()
-        .into_iter()
+        .iter()
         .find(|fixture| fixture.name.starts_with(name))
         .unwrap()
 }

@@ -4,7 +4,11 @@
 
 mod cases;
 mod catalog;
+mod choices;
+mod fit;
 mod machines;
 mod oracle;
+mod pace;
 mod picks;
 mod properties;
+mod settings;

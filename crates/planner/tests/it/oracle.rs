@@ -8,7 +8,7 @@ use plimsoll_planner::{Outputs, Release, Shape};
 use plimsoll_units::Bytes;
 use serde_json::Value as Json;
 
-use crate::machines::fixtures;
+use crate::machines::{Fixture, fixtures};
 
 fn number(json: &Json, key: &str) -> u32 {
     u32::try_from(json[key].as_u64().unwrap()).unwrap()
@@ -18,12 +18,13 @@ fn load_of(case: &Json) -> Load {
     Load {
         context: number(case, "context"),
         slots: number(case, "slots"),
-        // llama-fit-params gives every slot a cache of its own.
+        // llama-fit-params gives every slot a cache of its own, and cannot be told otherwise.
         unified: number(case, "slots") == 1,
         key_type: case["keys"].as_str().unwrap().parse().unwrap(),
         value_type: case["values"].as_str().unwrap().parse().unwrap(),
         batch: number(case, "batch"),
         ubatch: number(case, "ubatch"),
+        flash_attention: case["flash"].as_bool().unwrap_or(true),
         outputs: Outputs::Bench,
         gpu_layers: case["gpuLayers"]
             .as_u64()
@@ -34,6 +35,7 @@ fn load_of(case: &Json) -> Load {
         host_experts: case["hostExperts"]
             .as_u64()
             .map_or(0, |n| u32::try_from(n).unwrap()),
+        rollback: 0,
     }
 }
 
@@ -59,6 +61,22 @@ fn off(planned: Bytes, printed: &Json) -> f64 {
     planned - planned.clamp(printed, printed + 0.999)
 }
 
+/// The processor that the answers were recorded on: it decides which weights are repacked.
+fn processor(fixture: &Fixture) -> HostCpu {
+    let features = fixture.json["cpu"].as_array().unwrap();
+    let features = features
+        .iter()
+        .map(|feature| feature.as_str().unwrap().to_owned())
+        .collect();
+    HostCpu::of(
+        &Cpu {
+            features,
+            ..Cpu::default()
+        },
+        "x86_64",
+    )
+}
+
 #[test]
 fn every_recorded_answer_is_met() {
     let mut table = String::new();
@@ -66,18 +84,8 @@ fn every_recorded_answer_is_met() {
     let mut beyond = Vec::new();
     for fixture in fixtures() {
         let shape = fixture.shape();
-        let features = fixture.json["cpu"].as_array().unwrap();
-        let features = features
-            .iter()
-            .map(|feature| feature.as_str().unwrap().to_owned())
-            .collect();
-        let cpu = HostCpu::of(
-            &Cpu {
-                features,
-                ..Cpu::default()
-            },
-            "x86_64",
-        );
+        assert!(shape.is_known(), "{} is recorded and not claimed", fixture.name);
+        let cpu = processor(fixture);
         let mut worst: [Worst; 5] = Default::default();
         for case in fixture.json["cases"].as_array().unwrap() {
             cases += 1;
@@ -85,10 +93,11 @@ fn every_recorded_answer_is_met() {
             beyond.extend(told.into_iter().map(|text| format!("{}: {text}", fixture.name)));
         }
         let figures: Vec<String> = worst.iter().map(|worst| format!("{:7.3}", worst.mib)).collect();
+        let name = fixture.name.trim_end_matches(".gguf");
         writeln!(
             table,
-            "{:42} {}  {}",
-            fixture.name,
+            "{:16} {name:32} {}  {}",
+            shape.architecture,
             figures.join(" "),
             worst[4].at
         )
@@ -96,12 +105,25 @@ fn every_recorded_answer_is_met() {
     }
     println!("{cases} answers of b11434; worst difference in MiB");
     println!(
-        "{:42} weights context compute repack  compute to two decimals",
+        "{:49} weights context compute repack  compute to two decimals",
         ""
     );
     println!("{table}");
-    assert!(cases > 250, "the fixtures are there");
-    assert!(beyond.is_empty(), "beyond 2 MiB:\n{}", beyond.join("\n"));
+    assert!(
+        cases >= 2_000,
+        "only {cases} answers are held against the planner"
+    );
+    assert!(
+        beyond.is_empty(),
+        "{} of {cases} beyond 0.1 % or 2 MiB:\n{}",
+        beyond.len(),
+        beyond.iter().take(400).cloned().collect::<Vec<_>>().join("\n")
+    );
+}
+
+/// 0.1 % of what was printed, at least 2 MiB.
+fn allowed(printed: &Json) -> f64 {
+    (printed.as_f64().unwrap() / 1e3).max(2.0)
 }
 
 fn compare(shape: &Shape, case: &Json, cpu: HostCpu, worst: &mut [Worst; 5]) -> Vec<String> {
@@ -130,7 +152,7 @@ fn compare(shape: &Shape, case: &Json, cpu: HostCpu, worst: &mut [Worst; 5]) -> 
         {
             let off = off(bytes, &printed[kind]);
             worst[kind].hear(off, setting);
-            if off.abs() > 2.0 {
+            if off.abs() > allowed(&printed[kind]) {
                 beyond.push(format!(
                     "place {place}, kind {kind}: {} for {printed} at {}",
                     bytes.as_mib(),
@@ -179,10 +201,12 @@ fn a_real_server_allocates_what_is_planned() {
             value_type: kind.parse().unwrap(),
             batch: 128,
             ubatch: 128,
+            flash_attention: true,
             outputs: Outputs::Server,
             gpu_layers: 0,
             tensor_split: Vec::new(),
             host_experts: 0,
+            rollback: 0,
         };
         let shape = crate::machines::fixture(model).shape();
         let told = breakdown(&shape, &load, &[], HostCpu::plain(), Release { build }).host;
@@ -195,36 +219,6 @@ fn a_real_server_allocates_what_is_planned() {
             (told.compute.as_mib() - compute).abs() < 0.01,
             "{model} {build}: {}",
             told.compute.as_mib()
-        );
-    }
-}
-
-/// How long a breakdown takes; printed, not judged, because machines differ.
-#[test]
-fn a_breakdown_takes_microseconds() {
-    for name in ["SmolLM2", "llama-3.1-8b", "qwen3-30b"] {
-        let shape = crate::machines::fixture(name).shape();
-        let load = Load {
-            gpu_layers: 999,
-            ..load_of(&crate::machines::fixture(name).json["cases"][0])
-        };
-        let pools = [Pool {
-            backend: MemoryBackend::Cuda,
-            free: Bytes::gib(24),
-        }];
-        let start = std::time::Instant::now();
-        for _ in 0..20 {
-            std::hint::black_box(breakdown(
-                &shape,
-                &load,
-                &pools,
-                HostCpu::plain(),
-                Release::CHECKED,
-            ));
-        }
-        println!(
-            "{name}: {:?} a breakdown (unoptimised when debugging)",
-            start.elapsed() / 20
         );
     }
 }

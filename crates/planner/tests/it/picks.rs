@@ -101,21 +101,21 @@ fn every_class_of_machine_gets_a_sensible_pick() {
         .unwrap();
     }
     insta::assert_snapshot!(table, @r"
-    1 GiB, 1 core: lfm2.5-vl-450m Q4_K_M Fits 2048 f16 | bestFit turnTime
+    1 GiB, 1 core: lfm2.5-vl-450m Q4_K_M Fits 8192 f16 | bestFit turnTime
     4 GiB, 2 cores: gemma-3-1b-it Q4_K_M Fits 32768 f16 | bestFit turnTime
-    8 GiB, 4 cores: granite-4.0-h-tiny Q4_K_M Fits 24576 q8_0 | bestFit turnTime
+    8 GiB, 4 cores: granite-4.0-h-tiny Q4_K_M Fits 32768 f16 | bestFit turnTime
     24 GiB, 2 cores: granite-4.0-h-tiny Q4_K_M Fits 32768 f16 | bestFit turnTime
     24 GiB, 2 cores, not measured: granite-4.0-h-tiny Q4_K_M Fits 32768 f16 | bestFit
-    32 GiB, 8 cores: qwen3.6-35b-a3b UD-Q4_K_M Fits 24576 f16 | bestFit turnTime
+    32 GiB, 8 cores: qwen3.6-35b-a3b UD-Q4_K_M Fits 32768 f16 | bestFit turnTime
     64 GiB, 16 cores: qwen3-coder-next Q4_K_M Fits 32768 f16 | bestFit turnTime
     GTX 1650: qwen3-30b-a3b-instruct-2507 Q3_K_M Spills 16384 f16 | bestFit turnTime
     RTX 4060: qwen3.6-35b-a3b UD-Q4_K_M Spills 32768 f16 | bestFit turnTime
-    RTX 4060, little RAM: qwen3.5-9b IQ4_XS Fits 24576 q8_0 | bestFit turnTime
+    RTX 4060, little RAM: qwen3.5-9b IQ4_XS Fits 32768 f16 | bestFit turnTime
     RTX 3060: qwen3.6-35b-a3b UD-Q4_K_M Spills 32768 f16 | bestFit turnTime
     RTX 4080: qwen3.6-35b-a3b UD-Q4_K_M Spills 32768 f16 | bestFit turnTime
-    RTX 4090: qwen3.6-35b-a3b UD-Q4_K_M Spills 32768 f16 | bestFit turnTime
+    RTX 4090: qwen3.6-35b-a3b UD-Q4_K_M Fits 32768 f16 | bestFit turnTime
     two RTX 3090: qwen3.6-35b-a3b UD-Q4_K_M Fits 32768 f16 | bestFit turnTime
-    RX 7900 XTX: qwen3.6-35b-a3b UD-Q4_K_M Spills 32768 f16 | bestFit turnTime
+    RX 7900 XTX: qwen3.6-35b-a3b UD-Q4_K_M Fits 32768 f16 | bestFit turnTime
     M1, 8 GiB: qwen3-4b-instruct-2507 Q4_0 Fits 24576 q8_0 | bestFit turnTime
     M3 Max, 64 GiB: qwen3.6-35b-a3b UD-Q4_K_M Fits 32768 f16 | bestFit turnTime
     Strix Halo, 128 GiB: qwen3.6-35b-a3b UD-Q4_K_M Fits 32768 f16 | bestFit turnTime

@@ -61,7 +61,7 @@ proptest! {
 
     #[test]
     fn more_memory_never_gives_a_worse_verdict(
-        model in 0usize..9,
+        model in 0..shapes().len(),
         ram in 600u64..80_000,
         cards in prop::collection::vec(0u64..30_000, 0..3),
         more_ram in 0u64..20_000,
@@ -86,7 +86,7 @@ proptest! {
     /// By steps of 1,024: within less llama.cpp's own allocator may find a better gap for a longer mask.
     #[test]
     fn a_longer_context_never_needs_less(
-        model in 0usize..9,
+        model in 0..shapes().len(),
         steps in 1u32..30,
         more in 1u32..30,
         slots in 1u32..5,
@@ -105,10 +105,12 @@ proptest! {
                 value_type: CacheType::ALL[kind],
                 batch: 1024,
                 ubatch,
+                flash_attention: true,
                 outputs: Outputs::Server,
                 gpu_layers: 999,
                 tensor_split: Vec::new(),
                 host_experts: 0,
+                rollback: 0,
             };
             let told = breakdown(&shapes()[model], &load, &pools, HostCpu::plain(), Release::CHECKED);
             told.devices.iter().map(|kinds| kinds.total()).sum::<Bytes>().plus(told.host.total())
@@ -119,7 +121,7 @@ proptest! {
 
     #[test]
     fn wishes_never_break_a_plan(
-        model in 0usize..9,
+        model in 0..shapes().len(),
         ram in 100u64..60_000,
         cards in prop::collection::vec(200u64..30_000, 0..4),
         context in prop::option::of(1u32..1 << 27),
@@ -148,7 +150,7 @@ proptest! {
     /// A header with numbers changed at random is an error or a plan, never nonsense.
     #[test]
     fn no_header_makes_nonsense(
-        model in 0usize..9,
+        model in 0..shapes().len(),
         hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>(), 0u32..64), 1..5),
         general in any::<bool>(),
     ) {
