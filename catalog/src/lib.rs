@@ -11,6 +11,7 @@ mod files;
 mod models;
 mod packaged;
 mod shape;
+mod signed;
 
 pub use devices::{Bandwidth, BandwidthRow, RowKind};
 pub use engines::{Asset, AssetRole, EngineRelease};
@@ -19,3 +20,4 @@ pub use files::{Draft, DraftKind, File, Projector, Variant};
 pub use models::{Ability, EngineNeed, EngineNeedKind, Licence, Model, Quality, Quoted, Sampling};
 pub use packaged::Catalog;
 pub use shape::{Mla, Recurrent, ShapeFacts};
+pub use signed::{SIGNED_BYTES_MAX, SignedCatalog};

@@ -104,6 +104,15 @@ impl Catalog {
         })
     }
 
+    /// The same engines and devices with other models.
+    pub(crate) fn with_models(&self, models: Vec<Model>) -> Self {
+        Self {
+            models,
+            engines: self.engines.clone(),
+            bandwidth: self.bandwidth.clone(),
+        }
+    }
+
     pub fn models(&self) -> impl Iterator<Item = &Model> {
         self.models.iter()
     }

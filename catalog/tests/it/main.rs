@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test stops where its ground is missing")]
 
-use plimsoll_catalog::{Ability, Asset, Catalog, DraftKind, EngineNeedKind};
+use plimsoll_catalog::{Ability, Asset, Catalog, CatalogError, DraftKind, EngineNeedKind, SignedCatalog};
 use plimsoll_units::{Bytes, BytesPerSecond};
 use serde_json::{Value, json};
 
@@ -226,4 +226,79 @@ fn pictures_need_a_projector_and_a_draft_has_a_kind() {
         gemma.engine.as_ref().expect("known").kind,
         EngineNeedKind::Minimum
     );
+}
+
+/// A key pair, and the text of the signature over some bytes.
+fn sign(bytes: &[u8]) -> (String, String) {
+    let pair = minisign::KeyPair::generate_unencrypted_keypair().expect("keys");
+    let signature = minisign::sign(Some(&pair.pk), &pair.sk, bytes, None, None).expect("signed");
+    (pair.pk.to_base64(), signature.into_string())
+}
+
+fn bundle(change: impl Fn(&mut Value)) -> Vec<u8> {
+    let models = read(concat!(env!("CARGO_MANIFEST_DIR"), "/models/gpt-oss.json"))["models"].clone();
+    let mut bundle = json!({ "schema": 1, "serial": 7, "issued": "2026-12-24", "models": models });
+    change(&mut bundle);
+    serde_json::to_vec(&bundle).expect("JSON")
+}
+
+#[test]
+fn a_newer_catalog_with_unknown_fields_still_loads() {
+    let newer = bundle(|bundle| {
+        bundle["mirrors"] = json!(["somewhere"]);
+        bundle["models"][0]["embodiment"] = json!({ "legs": 4 });
+        bundle["models"][0]["variants"][0]["files"][0]["chunks"] = json!([1, 2, 3]);
+        let mut alien = bundle["models"][1].clone();
+        alien["id"] = json!("of-the-future");
+        alien["abilities"] = json!(["chat", "telepathy"]);
+        bundle["models"].as_array_mut().expect("a list").push(alien);
+    });
+    let (key, signature) = sign(&newer);
+    let opened = SignedCatalog::open(&newer, &signature, &key).expect("it loads");
+    assert_eq!((opened.serial, opened.issued.as_str()), (7, "2026-12-24"));
+    assert!(opened.catalog.model("gpt-oss-20b").is_some());
+    assert!(
+        opened.catalog.model("qwen3-8b").is_none(),
+        "the models are the new ones"
+    );
+    assert_eq!(opened.left_out, ["of-the-future"]);
+    assert_eq!(opened.catalog.engines.tag, catalog().engines.tag);
+}
+
+#[test]
+fn nothing_of_a_catalog_is_used_that_its_publisher_did_not_sign() {
+    let good = bundle(|_| {});
+    let (key, signature) = sign(&good);
+    let (other_key, _) = sign(&good);
+    let changed = bundle(|bundle| bundle["serial"] = json!(8));
+    let refused = |bytes: &[u8], signature: &str, key: &str| SignedCatalog::open(bytes, signature, key).err();
+    assert!(refused(&good, &signature, &key).is_none());
+    assert!(matches!(
+        refused(&changed, &signature, &key),
+        Some(CatalogError::Signature(_))
+    ));
+    assert!(matches!(
+        refused(&good, &signature, &other_key),
+        Some(CatalogError::Signature(_))
+    ));
+    assert!(matches!(
+        refused(&good, "no signature", &key),
+        Some(CatalogError::Signature(_))
+    ));
+    assert!(matches!(
+        refused(&good, &signature, "no key"),
+        Some(CatalogError::Key(_))
+    ));
+    let empty = bundle(|bundle| bundle["models"] = json!([{ "id": "x" }]));
+    let (key, signature) = sign(&empty);
+    assert!(matches!(
+        refused(&empty, &signature, &key),
+        Some(CatalogError::Empty)
+    ));
+    let later = bundle(|bundle| bundle["schema"] = json!(2));
+    let (key, signature) = sign(&later);
+    assert!(matches!(
+        refused(&later, &signature, &key),
+        Some(CatalogError::Schema { found: 2 })
+    ));
 }

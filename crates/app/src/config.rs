@@ -7,6 +7,7 @@ use plimsoll_os::{Environment, Places};
 use plimsoll_wire::{Fault, FaultCode};
 
 use crate::fault::{ToFault as _, fault};
+use crate::refresh::{self, Publisher};
 
 /// What the app is told once, at its start: places and the environment. Nothing below reads the environment.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct Config {
     pub(crate) hub: HubConfig,
     pub(crate) catalog: &'static Catalog,
     pub(crate) drivers: Drivers,
+    /// Of newer catalogs.
+    pub(crate) publisher: Option<Publisher>,
 }
 
 impl Config {
@@ -30,8 +33,15 @@ impl Config {
             fault.trace.push(error.to_string());
             fault
         })?;
+        let publisher = Publisher::from(environment);
+        let catalog = publisher
+            .as_ref()
+            .and_then(|publisher| refresh::kept(&places.home, publisher))
+            // Lives as long as the program, as the packaged one does.
+            .map_or(catalog, |newer| Box::leak(Box::new(newer.catalog)));
         Ok(Self {
             home: places.home.clone(),
+            publisher,
             places,
             environment: environment.clone(),
             hub,

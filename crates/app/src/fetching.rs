@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use plimsoll_wire::Event;
+use plimsoll_wire::{CatalogReply, Event};
 
 use crate::App;
 use crate::engines::Choice;
+use crate::fault::Failed;
 use crate::models::Order;
+use crate::refresh::refresh;
 use crate::transfers::Brought;
 
 impl App {
@@ -14,14 +16,23 @@ impl App {
     pub(crate) fn fetch_model(&self, order: Order) -> String {
         let id = order.id();
         let (models, bus) = (Arc::clone(&self.models), self.bus.clone());
+        let (transfers, of) = (self.transfers.clone(), id.clone());
         self.transfers.start(&id, move |watcher, stop| async move {
-            let brought = models.fetch(&order, watcher, &stop).await?;
+            let told = |note| transfers.note(&of, note);
+            let brought = models.fetch(&order, watcher, &told, &stop).await?;
             if brought == Brought::All {
                 bus.tell(Event::LibraryChanged);
             }
             Ok(brought)
         });
         id
+    }
+
+    /// Asks the catalog's publisher for a newer one.
+    pub(crate) async fn refresh_catalog(&self) -> Result<CatalogReply, Failed> {
+        let config = self.config();
+        let hub = self.models.hub();
+        refresh(hub, &config.home, config.publisher.as_ref(), config.catalog).await
     }
 
     /// The same for an engine.

@@ -192,8 +192,8 @@ fn sourced(bandwidth: &Bandwidth) -> Sourced<BytesPerSecond> {
     }
 }
 
-/// What the bandwidth depends on, as far as it is known: a home folder may travel to another machine.
-fn fingerprint(machine: &Machine) -> String {
+/// What measurements depend on, as far as it is known: a home folder may travel to another machine.
+pub(crate) fn fingerprint(machine: &Machine) -> String {
     let cpu = &machine.cpu;
     format!(
         "{} {} {}",

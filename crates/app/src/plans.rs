@@ -1,6 +1,5 @@
 //! Plans as the app asks for them: with this machine as it is now, the engine in use and what was measured.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +16,11 @@ use plimsoll_wire::{self as wire, FaultCode, MakePlan, PlanWishes};
 use tokio::sync::watch;
 
 use crate::fault::{Failed, ToFault as _, fault};
-use crate::machine::{Freshness, MachineOwner, RamSpeed};
+use crate::learned::{Learned, Where, learned};
+use crate::machine::{Freshness, MachineOwner, RamSpeed, fingerprint};
 use crate::models::{Known, Models, Named, OnDisk};
 use crate::router::{Loads, RouterOwner};
 use crate::to_wire;
-
-/// The kind under which the store keeps what a proof measured.
-pub(crate) const PROOF: &str = "proof";
 
 /// For plans that are only looked at: free memory that is older than this is asked for again.
 const RECENT: Freshness = Freshness::Within(Duration::from_secs(20));
@@ -38,6 +35,8 @@ pub(crate) struct ForLoad {
     pub(crate) bytes: Bytes,
     /// What of it lies in the RAM right after the first words: comparable to the child's resident memory.
     pub(crate) host_after_loading: Bytes,
+    /// The machine that it was made for, for what is learned from it.
+    pub(crate) machine: String,
     /// What all loaded models together may take of the pools that this one uses.
     pub(crate) budget: Bytes,
 }
@@ -47,6 +46,7 @@ struct Ground {
     machine: Arc<Machine>,
     engine: planner::Engine,
     anchors: Vec<Anchor>,
+    host_libraries: Option<Bytes>,
     held: Held,
 }
 
@@ -109,6 +109,7 @@ impl Planner {
             name: models.name_of(on_disk).await,
             bytes,
             host_after_loading: plan.memory.host.after_loading(),
+            machine: fingerprint(&ground.machine),
             budget,
             plan: to_wire::plan(&on_disk.id, &plan),
         })
@@ -161,6 +162,7 @@ impl Planner {
                 wire::Variant {
                     quant: variant.quant.clone(),
                     bytes: variant.bytes().0,
+                    unverified: !variant.is_verified(),
                     state: models.variant_state(&on_disk, known),
                     plan: self.catalog_plan(&ground, known),
                 }
@@ -247,15 +249,18 @@ impl Planner {
         freshness: Freshness,
     ) -> Result<Ground, Failed> {
         let machine = self.machine.read(freshness, RamSpeed::Measured).await?;
-        let mut anchors = anchors_from(models, given).await?;
-        if given.is_empty() {
-            anchors = self.measured(models).await?;
-        }
+        let learned = self.learned(models, &machine).await?;
+        let anchors = if given.is_empty() {
+            learned.anchors
+        } else {
+            anchors_from(models, given).await?
+        };
         let held = held(&self.router.borrow().clone(), &self.loads.borrow());
         Ok(Ground {
             machine,
             engine: self.engine(),
             anchors,
+            host_libraries: learned.host_libraries,
             held,
         })
     }
@@ -273,6 +278,7 @@ impl Planner {
             machine,
             engine: planner::Engine::default(),
             anchors,
+            host_libraries: None,
             held: Held::default(),
         })
     }
@@ -288,28 +294,16 @@ impl Planner {
         engine
     }
 
-    /// The last proof of every model that is still here.
-    async fn measured(&self, models: &Models) -> Result<Vec<Anchor>, Failed> {
-        let mut latest: HashMap<String, f64> = HashMap::new();
-        for proof in self.store.measurements(PROOF, None).await? {
-            if let Some(decode) = proof.body["decodeTps"].as_f64() {
-                latest.entry(proof.model).or_insert(decode);
-            }
-        }
-        let mut anchors = Vec::new();
-        if latest.is_empty() {
-            return Ok(anchors);
-        }
-        for model in models.on_disk().await? {
-            let (Some(decode), Ok(path)) = (latest.get(&model.id), model.first_file()) else {
-                continue;
-            };
-            if let Ok(inspected) = models.inspect(path).await {
-                // A prompt of ten tokens says nothing about the speed of reading.
-                anchors.extend(Anchor::of(inspected.shape.clone(), Some(*decode), None));
-            }
-        }
-        Ok(anchors)
+    /// What this machine taught with the engine in use.
+    async fn learned(&self, models: &Models, machine: &Machine) -> Result<Learned, Failed> {
+        let Ok(engine) = self.engines.in_use() else {
+            return Ok(Learned::default());
+        };
+        let place = Where {
+            machine: fingerprint(machine),
+            engine: engine.id,
+        };
+        learned(&self.store, models, &place).await
     }
 }
 
@@ -320,6 +314,7 @@ impl Ground {
             catalog: Some(catalog),
             engine: self.engine.clone(),
             anchors: self.anchors.clone(),
+            host_libraries: self.host_libraries,
             held: self.held.clone(),
         }
     }

@@ -15,9 +15,10 @@ use tokio::sync::watch;
 
 use crate::bus::Bus;
 use crate::fault::Failed;
+use crate::learned::PROOF;
 use crate::memo::Memo;
 use crate::models::Models;
-use crate::plans::{ForLoad, PROOF, Planner};
+use crate::plans::{ForLoad, Planner};
 use crate::sampler::SamplerOwner;
 use crate::to_wire::{self, Planned, Plans};
 
@@ -114,12 +115,14 @@ impl RouterOwner {
                     plan,
                     bytes,
                     host_after_loading,
+                    machine,
                     budget,
                 } = planner.for_load(models, &on_disk, &wishes).await?;
                 let arguments = plan.settings.arguments.clone();
                 let carried_out = Arc::new(Planned {
                     plan,
                     host_after_loading,
+                    machine,
                 });
                 let plan = ModelPlan {
                     id: id.clone(),
@@ -243,6 +246,7 @@ impl RouterOwner {
                 continue;
             }
             proved.insert(model.id.clone(), proof.clone());
+            let planned = asked.get(&model.id).map(|asked| &asked.planned);
             new.push(Measurement {
                 taken_at: clock::now_s(),
                 kind: PROOF.to_owned(),
@@ -250,7 +254,9 @@ impl RouterOwner {
                 body: json!({
                     "engine": ready.engine,
                     "arguments": asked.get(&model.id).map(|asked| &asked.plan.arguments),
+                    "machine": planned.map(|planned| &planned.machine),
                     "plannedBytes": proof.planned.0,
+                    "hostLibrariesBytes": planned.and_then(|planned| to_wire::host_libraries(proof, planned)),
                     "residentBytes": proof.resident.as_ref().map(|resident| resident.resident.0),
                     "firstTokenMs": proof.first_token_ms,
                     "decodeTps": proof.decode.map(plimsoll_units::TokensPerSecond::get),

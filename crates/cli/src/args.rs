@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Probe(ProbeArgs),
     Plan(Box<PlanArgs>),
     Recommend(RecommendArgs),
-    Models,
+    Models(ModelsArgs),
     Pull(PullArgs),
     Import {
         path: PathBuf,
@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     Web(WebArgs),
     Ask(AskArgs),
+    Bench(BenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -169,6 +170,12 @@ pub(crate) struct RecommendArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ModelsArgs {
+    #[arg(long)]
+    pub(crate) refresh: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct PullArgs {
     #[arg(value_name = "ID[:QUANT]|hf:ORG/REPO/FILE")]
     pub(crate) model: String,
@@ -210,11 +217,35 @@ pub(crate) struct WebArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Every model on disk when none is named.
+    #[arg(value_name = "ID")]
+    pub(crate) models: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct AskArgs {
     /// The only kind of question so far that is not a conversation.
     #[arg(long, required = true)]
     pub(crate) check: bool,
     #[arg(short, long, value_name = "ID")]
     pub(crate) model: Option<String>,
+    #[arg(short, long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) context: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) slots: Option<u32>,
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) kv: Option<Kv>,
     pub(crate) text: Option<String>,
+}
+
+impl AskArgs {
+    pub(crate) fn wishes(&self) -> PlanWishes {
+        PlanWishes {
+            context: self.context,
+            slots: self.slots,
+            kv: self.kv.map(Kv::name),
+            ..PlanWishes::default()
+        }
+    }
 }

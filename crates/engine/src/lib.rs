@@ -20,7 +20,7 @@ pub use log::{
 };
 pub use router::{
     Client, Desk, DeskConfig, Front, Loaded, ModelPlan, ModelState, ModelStatus, Ports, Progress, Proof,
-    Ready, RouterState, Slot, Target, router_id,
+    Ready, RouterState, Slot, Target, Timing, router_id,
 };
 
 /// Bytes as people and file names can hold them.

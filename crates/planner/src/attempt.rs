@@ -7,7 +7,7 @@ use crate::overhead;
 use crate::plan::{DeviceNeed, Need};
 use crate::settings::LoadMode;
 use crate::situation::Ground;
-use crate::speed::{self, Anchor, Question, Speed, Vectors, Worker, WorkerKind};
+use crate::speed::{self, Anchor, Learned, Question, Speed, Vectors, Whole, Work, Worker, WorkerKind};
 use crate::{Shape, Situation};
 
 /// A device in the order in which llama.cpp lists them.
@@ -18,6 +18,7 @@ pub(crate) struct Device {
     pub(crate) name: String,
     pool: Pool,
     room: Bytes,
+    total: Bytes,
     shared: bool,
     bandwidth: Option<plimsoll_units::BytesPerSecond>,
 }
@@ -32,6 +33,8 @@ pub(crate) struct Bench<'a> {
     vectors: Vectors,
     release: Release,
     anchors: &'a [Anchor],
+    learned: Learned,
+    host_libraries: Option<Bytes>,
     projector: Bytes,
     /// Of the engine, when known.
     backends: Option<Vec<MemoryBackend>>,
@@ -101,6 +104,7 @@ impl<'a> Bench<'a> {
                 name: candidate.device.name.clone(),
                 pool: candidate.pool(),
                 room: candidate.room,
+                total: candidate.device.total,
                 shared: candidate.is_shared(),
                 bandwidth: candidate.bandwidth,
             })
@@ -112,7 +116,7 @@ impl<'a> Bench<'a> {
             (physical, 0) => physical,
             (physical, logical) => physical.min(logical),
         };
-        Self {
+        let mut bench = Self {
             shape,
             devices,
             cpu: HostCpu::of(&machine.cpu, &machine.os.arch),
@@ -120,6 +124,8 @@ impl<'a> Bench<'a> {
             vectors: Vectors::of(&machine.cpu.features, &machine.os.arch),
             release: situation.engine.release,
             anchors: &situation.anchors,
+            learned: Learned::of(&[], None),
+            host_libraries: situation.host_libraries,
             projector,
             backends: situation
                 .engine
@@ -127,7 +133,15 @@ impl<'a> Bench<'a> {
                 .as_ref()
                 .map(|known| known.iter().map(|&backend| MemoryBackend::of(backend)).collect()),
             ground,
+        };
+        if !bench.anchors.is_empty() {
+            // They ran on the fastest place of the machine.
+            let first = bench.devices.first();
+            let room = first.map_or(Bytes(u64::MAX), |device| device.total);
+            let whole = bench.worker(first).ok().map(|worker| Whole { worker, room });
+            bench.learned = Learned::of(bench.anchors, whole.as_ref());
         }
+        bench
     }
 
     pub(crate) fn devices(&self) -> &[Device] {
@@ -187,7 +201,7 @@ impl<'a> Bench<'a> {
                 need,
             });
         }
-        let parts = overhead::host(self.shape, breakdown, load.slots, backends);
+        let parts = overhead::host(self.shape, breakdown, load.slots, backends, self.host_libraries);
         let spread: Bytes = parts.iter().map(|part| part.high.less(part.bytes)).sum();
         let host = Need {
             kinds: breakdown.host,
@@ -303,23 +317,24 @@ impl<'a> Bench<'a> {
         counts
     }
 
-    /// The speed of settings, or the part whose bandwidth is not known.
-    pub(crate) fn speed(&self, load: &Load, used: &[Device], prompt: u32) -> Result<Speed, String> {
+    /// The speed of settings, or the part whose bandwidth is not known. Answers are timed after so many tokens
+    /// (`depth`).
+    pub(crate) fn speed(
+        &self,
+        load: &Load,
+        used: &[Device],
+        prompt: u32,
+        depth: u32,
+    ) -> Result<Speed, String> {
         let workers = self.workers(load, used)?;
-        // Only measured runs need to know where they were.
-        let whole = if self.anchors.is_empty() {
-            Vec::new()
-        } else {
-            vec![self.worker(self.devices.first())?]
-        };
-        let cache_reads = memory::bytes_read(self.shape, load, prompt.min(load.context));
+        let cache_reads = memory::bytes_read(self.shape, load, depth.min(load.context));
         let question = Question {
             shape: self.shape,
             workers: &workers,
             cache_reads,
             prompt_tokens: prompt,
         };
-        speed::estimate(&question, self.anchors, &whole).ok_or_else(|| "arithmetic".to_owned())
+        speed::estimate(&question, self.anchors, &self.learned).ok_or_else(|| "arithmetic".to_owned())
     }
 
     /// The host's part of a prompt is done by a device, which fetches the weights for each batch.
@@ -331,43 +346,30 @@ impl<'a> Bench<'a> {
     fn workers(&self, load: &Load, used: &[Device]) -> Result<Vec<Worker>, String> {
         let pools: Vec<Pool> = used.iter().map(|device| device.pool).collect();
         let placement = memory::Placement::of(self.shape, load, &pools);
-        // Read per token, and held.
-        let mut places = vec![(Bytes::ZERO, Bytes::ZERO, 0u32); used.len() + 1];
-        let mut put = |at: u8, weight: &crate::shape::Weight| {
-            let (reads, holds, _) = &mut places[usize::from(at)];
-            *reads = reads.plus(self.shape.read_of(weight));
-            *holds = holds.plus(weight.bytes);
-        };
+        let mut places = vec![Work::default(); used.len() + 1];
         for (number, (layer, &at)) in (0u32..).zip(self.shape.layers.iter().zip(&placement.layers)) {
             let seat = placement.seat(number, at);
             for weight in &layer.weights {
-                put(
-                    if weight.role.is_expert() {
-                        seat.experts
-                    } else {
-                        seat.layer
-                    },
-                    weight,
-                );
+                let at = if weight.role.is_expert() {
+                    seat.experts
+                } else {
+                    seat.layer
+                };
+                places[usize::from(at)].add(weight, self.shape.read_of(weight));
             }
+            places[usize::from(at)].add_layer(layer);
         }
         for weight in &self.shape.output {
-            put(placement.output, weight);
+            places[usize::from(placement.output)].add(weight, self.shape.read_of(weight));
         }
-        for &at in &placement.layers {
-            places[usize::from(at)].2 += 1;
-        }
-        let total = places.iter().map(|(reads, ..)| *reads).sum::<Bytes>().as_f64();
+        let total = places.iter().map(Work::reads).sum::<Bytes>().as_f64();
         let mut workers = Vec::new();
-        for (at, &(reads, holds, layers)) in places.iter().enumerate() {
-            if reads > Bytes::ZERO {
-                let worker = self.worker(used.get(at))?;
+        for (at, &work) in places.iter().enumerate() {
+            if work.reads() > Bytes::ZERO {
                 workers.push(Worker {
-                    reads,
-                    holds,
-                    layers,
-                    share: reads.as_f64() / total,
-                    ..worker
+                    work,
+                    share: work.reads().as_f64() / total,
+                    ..self.worker(used.get(at))?
                 });
             }
         }
@@ -394,9 +396,7 @@ impl<'a> Bench<'a> {
         Ok(Worker {
             kind,
             bandwidth,
-            reads: Bytes::ZERO,
-            holds: Bytes::ZERO,
-            layers: 0,
+            work: Work::default(),
             share: 0.0,
         })
     }

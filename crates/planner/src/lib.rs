@@ -22,7 +22,7 @@ mod wishes;
 pub use memory::{CacheType, Outputs, Release, UnknownCacheType};
 pub use overhead::{Overhead, Part};
 pub use plan::{DeviceNeed, Memory, Need, Plan, PlannedModel, Verdict};
-pub use recommend::{Alternative, Pick, Recommendation, Rejected, recommend};
+pub use recommend::{ANSWER_TOKENS, Alternative, Pick, Recommendation, Rejected, recommend};
 pub use search::plan;
 pub use settings::{DeviceUse, LoadMode, Settings};
 pub use shape::Shape;

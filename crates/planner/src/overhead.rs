@@ -96,13 +96,14 @@ pub(crate) fn host(
     breakdown: &Breakdown,
     slots: u32,
     backends: Option<&[MemoryBackend]>,
+    measured: Option<Bytes>,
 ) -> Vec<Overhead> {
     let mut parts = Vec::new();
     if breakdown.repacked > Bytes::ZERO {
         parts.push(Overhead::exact(Part::Repack, breakdown.repacked));
     }
     parts.push(Overhead::exact(Part::Outputs, outputs(shape, slots)));
-    parts.push(libraries(backends));
+    parts.push(measured.map_or_else(|| libraries(backends), seen));
     parts.push(process(shape));
     parts
 }
@@ -118,6 +119,18 @@ fn process(shape: &Shape) -> Overhead {
     let words = u64::from(shape.tokenizer_words) * 161 + u64::from(shape.tokenizer_merges) * 88;
     let bytes = 7 * MIB + words;
     Overhead::range(Part::Process, bytes - bytes / 4, bytes, bytes + bytes / 2)
+}
+
+/// The same libraries as an earlier load on this machine had them. Two loads differ by what the buffers are touched,
+/// up to 20 MiB.
+const fn seen(bytes: Bytes) -> Overhead {
+    const APART: u64 = 20 * MIB;
+    Overhead {
+        part: Part::Backend,
+        low: bytes.less(Bytes(APART)),
+        bytes,
+        high: bytes.plus(Bytes(APART)),
+    }
 }
 
 /// The engine's libraries: 15 MiB of file-backed pages for a plain build. A backend's own come along whether it is

@@ -1,20 +1,27 @@
 //! What to run on a machine: the best model of the catalog that answers in acceptable time.
 
-use plimsoll_catalog::{Ability, Catalog, Model, Variant};
+use plimsoll_catalog::{Ability, Catalog, EngineNeedKind, Model, Variant};
 use plimsoll_units::{Bytes, BytesPerSecond};
 
 use crate::plan::{Plan, Verdict};
 use crate::{Shape, Situation, Why, Wishes, plan};
 
-/// A turn as an assistant has it: instructions and a question, and a paragraph of answer.
+/// A turn as an assistant has it: a question with what goes along, and a paragraph of answer.
 const PROMPT_TOKENS: u32 = 1_024;
-const ANSWER_TOKENS: u32 = 256;
+/// Tokens of a usual answer.
+pub const ANSWER_TOKENS: u32 = 256;
 /// What a model that thinks writes before it answers.
-const THINKING_TOKENS: u32 = 256;
+const THINKING_TOKENS: u32 = 768;
 /// Longer than this for a turn is no conversation.
 const TURN_SECONDS_MOST: f64 = 60.0;
-/// A turn of this length halves what the quality of an answer is worth.
-const TURN_SECONDS_HALF: f64 = 60.0;
+/// Up to here nobody minds waiting; from here on it takes from what the quality of an answer is worth, a half at
+/// the limit.
+const TURN_SECONDS_FREE: f64 = 20.0;
+/// The first message of a conversation carries the instructions and the tools of an agent with it.
+const START_TOKENS: u32 = 2_048;
+const START_SECONDS_MOST: f64 = 90.0;
+/// Below this rank an answer is to be checked word by word: a cloud model serves better where one may be used.
+const CLOUD_BELOW_RANK: u8 = 20;
 /// Taken for the RAM of a machine that does not tell its bandwidth: a slow one of today. Only for choosing, no
 /// speed is told from it.
 const HOST_BANDWIDTH_ASSUMED: BytesPerSecond = BytesPerSecond::gb(25);
@@ -62,13 +69,42 @@ struct Entry<'a> {
     model: &'a Model,
     pick: Pick,
     turn_seconds: f64,
+    start_seconds: f64,
 }
 
 impl Entry<'_> {
     /// Quality, less what few bits and waiting take from it.
     fn worth(&self) -> f64 {
-        f64::from(self.model.quality.rank) * kept_quality(&self.pick.plan)
-            / (1.0 + self.turn_seconds / TURN_SECONDS_HALF)
+        let over = (self.turn_seconds - TURN_SECONDS_FREE).max(0.0);
+        let patience = 1.0 - 0.5 * over / (TURN_SECONDS_MOST - TURN_SECONDS_FREE);
+        f64::from(self.model.quality.rank) * kept_quality(&self.pick.plan) * patience.max(0.0)
+    }
+
+    /// The gate that it does not pass, if any.
+    fn too_slow(&self) -> Option<Why> {
+        if self.turn_seconds > TURN_SECONDS_MOST {
+            Some(Why::TooSlow {
+                seconds: self.turn_seconds,
+                limit: TURN_SECONDS_MOST,
+            })
+        } else if self.start_seconds > START_SECONDS_MOST {
+            Some(Why::SlowStart {
+                tokens: START_TOKENS,
+                seconds: self.start_seconds,
+                limit: START_SECONDS_MOST,
+            })
+        } else {
+            None
+        }
+    }
+
+    fn rejected(self, why: Why) -> Rejected {
+        Rejected {
+            model: self.pick.model,
+            quant: self.pick.quant,
+            name: self.pick.name,
+            why,
+        }
     }
 }
 
@@ -113,6 +149,11 @@ pub fn recommend(
                 rejected.push(reject(Why::NotForChat));
                 continue;
             }
+            if let Some(needed) = needs_engine(model, situation) {
+                let have = situation.engine.release.build;
+                rejected.push(reject(Why::NeedsEngine { needed, have }));
+                continue;
+            }
             let shape = Shape::from_catalog(model, variant);
             // The wishes are empty, which no check refuses.
             let Ok(plan) = plan(&shape, &assumed, &Wishes::default()) else {
@@ -127,6 +168,16 @@ pub fn recommend(
     choose(situation, entries, rejected)
 }
 
+/// The build that the model needs, when the engine is older.
+fn needs_engine(model: &Model, situation: &Situation) -> Option<u32> {
+    let need = model.engine.as_ref()?;
+    let older = need.build > situation.engine.release.build;
+    match need.kind {
+        EngineNeedKind::Minimum if older => Some(need.build),
+        EngineNeedKind::Minimum | EngineNeedKind::SeenWorking => None,
+    }
+}
+
 fn entry<'a>(
     model: &'a Model,
     variant: &'a Variant,
@@ -138,11 +189,12 @@ fn entry<'a>(
     } else {
         0
     };
-    let answer = ANSWER_TOKENS + thinking;
-    let turn_seconds = plan
-        .speed
-        .as_ref()
-        .map_or(f64::INFINITY, |speed| speed.turn_seconds(PROMPT_TOKENS, answer));
+    let seconds = |prompt, answer| {
+        let speed = plan.speed.as_ref();
+        speed.map_or(f64::INFINITY, |speed| speed.turn_seconds(prompt, answer))
+    };
+    let turn_seconds = seconds(PROMPT_TOKENS, ANSWER_TOKENS + thinking);
+    let start_seconds = seconds(START_TOKENS, 1);
     let pick = Pick {
         model: model.id.clone(),
         quant: variant.quant.clone(),
@@ -155,6 +207,7 @@ fn entry<'a>(
         model,
         pick,
         turn_seconds,
+        start_seconds,
     }
 }
 
@@ -178,58 +231,41 @@ fn judge(plan: &Plan, shape: &Shape) -> Option<Why> {
 
 fn choose(situation: &Situation, mut entries: Vec<Entry>, mut rejected: Vec<Rejected>) -> Recommendation {
     entries.sort_by(|a, b| {
-        // Whatever answers in time comes first; among those the worth decides, among the others the time.
-        let slow = |entry: &Entry| entry.turn_seconds > TURN_SECONDS_MOST;
-        slow(a).cmp(&slow(b)).then_with(|| {
-            if slow(a) {
+        // Whatever passes the gates comes first; among those the worth decides, among the others the time.
+        let (slow_a, slow_b) = (a.too_slow().is_some(), b.too_slow().is_some());
+        slow_a.cmp(&slow_b).then_with(|| {
+            if slow_a {
                 a.turn_seconds.total_cmp(&b.turn_seconds)
             } else {
                 b.worth().total_cmp(&a.worth())
             }
         })
     });
-    // One mix of each model: the better one comes first.
-    let mut seen: Vec<&str> = Vec::new();
-    entries.retain(|entry| {
-        let new = !seen.contains(&entry.model.id.as_str());
-        seen.push(&entry.model.id);
-        new || entry.pick.on_disk
-    });
-    let mut entries = entries.into_iter();
+    let mut entries = best_variants(entries, &mut rejected).into_iter();
     let Some(chosen) = entries.next() else {
         return nothing(rejected);
     };
     let rank = chosen.model.quality.rank;
-    let mut why = if chosen.turn_seconds > TURN_SECONDS_MOST {
-        vec![Why::NothingIsQuick {
-            seconds: chosen.turn_seconds,
-        }]
-    } else {
-        vec![Why::BestQuality { rank }]
-    };
-    let size = chosen.pick.download;
+    let why = reasons(&chosen);
+    let (turn_seconds, size) = (chosen.turn_seconds, chosen.pick.download);
     let pick = tell(situation, chosen.pick);
-    if pick.plan.speed.is_some() {
-        why.push(Why::TurnTime {
-            seconds: chosen.turn_seconds,
-        });
-    }
-    if pick.on_disk {
-        why.push(Why::AlreadyHere);
-    }
+    let speed_known = pick.plan.speed.is_some();
+    let why = why
+        .into_iter()
+        .filter(|why| speed_known || !is_time(why))
+        .collect();
     let mut alternatives = Vec::new();
     for entry in entries {
-        if entry.turn_seconds > TURN_SECONDS_MOST && !entry.pick.on_disk {
-            rejected.push(Rejected {
-                model: entry.pick.model,
-                quant: entry.pick.quant,
-                name: entry.pick.name,
-                why: Why::TooSlow {
-                    seconds: entry.turn_seconds,
-                    limit: TURN_SECONDS_MOST,
-                },
-            });
-            continue;
+        if !entry.pick.on_disk {
+            if let Some(why) = entry.too_slow() {
+                rejected.push(entry.rejected(why));
+                continue;
+            }
+            if alternatives.len() >= ALTERNATIVES_MOST {
+                let rank = entry.model.quality.rank;
+                rejected.push(entry.rejected(Why::Behind { rank }));
+                continue;
+            }
         }
         let mut why = Vec::new();
         if entry.pick.on_disk {
@@ -239,7 +275,7 @@ fn choose(situation: &Situation, mut entries: Vec<Entry>, mut rejected: Vec<Reje
             why.push(Why::SmarterSlower {
                 seconds: entry.turn_seconds,
             });
-        } else if entry.turn_seconds < chosen.turn_seconds * 0.8 {
+        } else if entry.turn_seconds < turn_seconds * 0.8 {
             why.push(Why::Faster {
                 seconds: entry.turn_seconds,
             });
@@ -256,13 +292,67 @@ fn choose(situation: &Situation, mut entries: Vec<Entry>, mut rejected: Vec<Reje
     }
     // What is here already needs no download: first.
     alternatives.sort_by_key(|alternative| !alternative.pick.on_disk);
-    alternatives.truncate(ALTERNATIVES_MOST);
     Recommendation {
         pick: Some(pick),
         why,
         alternatives,
         rejected,
     }
+}
+
+/// One mix of each model, the better one, which comes first; and whatever is on the disk.
+fn best_variants<'a>(entries: Vec<Entry<'a>>, rejected: &mut Vec<Rejected>) -> Vec<Entry<'a>> {
+    let mut kept: Vec<Entry> = Vec::new();
+    for entry in entries {
+        let better = kept.iter().find(|other| other.model.id == entry.model.id);
+        match better.map(|other| other.pick.quant.clone()) {
+            Some(quant) if !entry.pick.on_disk => {
+                rejected.push(entry.rejected(Why::OtherVariant { quant }));
+            }
+            Some(_) | None => kept.push(entry),
+        }
+    }
+    kept
+}
+
+/// Why this one.
+fn reasons(chosen: &Entry) -> Vec<Why> {
+    let rank = chosen.model.quality.rank;
+    let seconds = chosen.turn_seconds;
+    let quick = chosen.too_slow().is_none();
+    let mut why = if quick {
+        vec![Why::BestQuality { rank }]
+    } else {
+        vec![Why::NothingIsQuick { seconds }]
+    };
+    if chosen.pick.plan.verdict == Verdict::Spills && !chosen.pick.plan.memory.devices.is_empty() && quick {
+        let limit = TURN_SECONDS_MOST;
+        why.push(Why::SpillAdmitted { seconds, limit });
+    }
+    why.push(Why::TurnTime { seconds });
+    why.push(Why::StartTime {
+        tokens: START_TOKENS,
+        seconds: chosen.start_seconds,
+    });
+    if kept_quality(&chosen.pick.plan) < 1.0 {
+        let quant = chosen.pick.quant.clone();
+        why.push(Why::FewBits { quant });
+    }
+    if chosen.pick.on_disk {
+        why.push(Why::AlreadyHere);
+    }
+    if !quick || rank < CLOUD_BELOW_RANK {
+        why.push(Why::CloudIsBetter { rank });
+    }
+    why
+}
+
+/// A reason that tells a time, which nobody hears when it rests on an assumption.
+const fn is_time(why: &Why) -> bool {
+    matches!(
+        why,
+        Why::TurnTime { .. } | Why::StartTime { .. } | Why::SpillAdmitted { .. } | Why::NothingIsQuick { .. }
+    )
 }
 
 /// Takes back the speed of a plan that rests on an assumption.
@@ -329,11 +419,12 @@ fn nothing(rejected: Vec<Rejected>) -> Recommendation {
             None
         }
     });
-    let why = smallest
+    let mut why: Vec<Why> = smallest
         .min_by_key(|(needed, _)| *needed)
         .map(|(smallest, budget)| Why::NothingFits { smallest, budget })
         .into_iter()
         .collect();
+    why.push(Why::CloudIsBetter { rank: 0 });
     Recommendation {
         pick: None,
         why,

@@ -7,7 +7,7 @@ use crate::memory::{CacheType, Load, Outputs};
 use crate::overhead::{Overhead, Part};
 use crate::plan::{Memory, Plan, PlannedModel, Verdict};
 use crate::settings::{DeviceUse, Settings};
-use crate::{PlanError, Shape, Situation, Why, Wishes};
+use crate::{Basis, PlanError, Shape, Situation, Why, Wishes};
 
 /// Contexts that are tried, largest first: more than the first is for those who ask.
 pub(crate) const CONTEXTS: [u32; 9] = [32_768, 24_576, 16_384, 12_288, 8_192, 6_144, 4_096, 2_048, 1_024];
@@ -15,6 +15,8 @@ pub(crate) const CONTEXTS: [u32; 9] = [32_768, 24_576, 16_384, 12_288, 8_192, 6_
 const COMFORTABLE: [u32; 3] = [16_384, 8_192, 0];
 /// A prompt whose first word is told when nobody says how long it is: instructions, tools and a question.
 const PROMPT_TOKENS: u32 = 2_048;
+/// Tokens after which the speed of an answer is told when nobody says how long the prompt is.
+const DEPTH: u32 = 512;
 /// A prompt is read in pieces of at most this long, so that stopping is felt at once.
 const PIECE_MS: f64 = 400.0;
 const CACHE_MOST: Bytes = Bytes::gib(1);
@@ -28,7 +30,6 @@ pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Pla
     let search = Search {
         shape,
         bench: &bench,
-        situation,
         wishes,
     };
     let (attempt, verdict) = search.best();
@@ -38,7 +39,6 @@ pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Pla
 pub(crate) struct Search<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) bench: &'a Bench<'a>,
-    pub(crate) situation: &'a Situation<'a>,
     pub(crate) wishes: &'a Wishes,
 }
 
@@ -364,7 +364,7 @@ impl Search<'_> {
             // Fetching costs the same for few tokens as for many.
             return crate::speed::FETCHED_FOR;
         }
-        let known = self.bench.speed(load, devices, PROMPT_TOKENS).ok();
+        let known = self.bench.speed(load, devices, PROMPT_TOKENS, DEPTH).ok();
         let Some(speed) = known else {
             return if devices.is_empty() { 128 } else { 512 };
         };
@@ -379,7 +379,8 @@ impl Search<'_> {
         let (cache_ram, checkpoints) = self.add_what_fills(&mut attempt, verdict);
         let mut why = self.reasons(&attempt, verdict);
         let prompt = self.wishes.prompt_tokens.unwrap_or(PROMPT_TOKENS);
-        let speed = match self.bench.speed(&attempt.load, &attempt.used, prompt) {
+        let depth = self.wishes.prompt_tokens.unwrap_or(DEPTH);
+        let speed = match self.bench.speed(&attempt.load, &attempt.used, prompt, depth) {
             Ok(speed) => Some(speed),
             Err(part) => {
                 why.push(Why::BandwidthUnknown { part });
@@ -387,9 +388,10 @@ impl Search<'_> {
             }
         };
         if let Some(speed) = &speed {
-            let runs = u32::try_from(self.situation.anchors.len()).unwrap_or(u32::MAX);
-            if speed.basis == crate::Basis::Measured {
-                why.push(Why::SpeedMeasured { runs });
+            match speed.basis {
+                Basis::Table => {}
+                Basis::Measured => why.push(Why::SpeedMeasured { runs: speed.runs }),
+                Basis::OwnRun => why.push(Why::SpeedOfOwnRun),
             }
             if self.wishes.batch.is_none() {
                 let batch = attempt.load.batch;

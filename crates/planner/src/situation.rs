@@ -15,6 +15,8 @@ pub struct Situation<'a> {
     pub engine: Engine,
     /// Measured runs on this machine.
     pub anchors: Vec<Anchor>,
+    /// What the engine's libraries were seen to take of the RAM here, beside its buffers; `None` for the usual.
+    pub host_libraries: Option<Bytes>,
     /// What our own loaded model holds now: it counts as free, because a switch ends it first.
     pub held: Held,
 }
@@ -54,6 +56,7 @@ impl<'a> Situation<'a> {
             catalog,
             engine,
             anchors,
+            host_libraries: None,
             held,
         }
     }

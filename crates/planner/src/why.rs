@@ -79,6 +79,8 @@ pub enum Why {
     SpeedMeasured {
         runs: u32,
     },
+    /// This very model was measured on this machine.
+    SpeedOfOwnRun,
 
     // recommending
     /// The best quality among what runs here well enough.
@@ -94,6 +96,43 @@ pub enum Why {
     TooSlow {
         seconds: f64,
         limit: f64,
+    },
+    /// The first message of a conversation, with instructions and tools, is answered after so long.
+    StartTime {
+        tokens: u32,
+        seconds: f64,
+    },
+    /// Better, but the first message of a conversation takes too long.
+    SlowStart {
+        tokens: u32,
+        seconds: f64,
+        limit: f64,
+    },
+    /// Part of it runs from the RAM, and a question is answered in time all the same.
+    SpillAdmitted {
+        seconds: f64,
+        limit: f64,
+    },
+    /// Only a mix of few bits fits, which costs quality.
+    FewBits {
+        quant: String,
+    },
+    /// The engine is older than the model needs.
+    NeedsEngine {
+        needed: u32,
+        have: u32,
+    },
+    /// Another mix of the same model suits better.
+    OtherVariant {
+        quant: String,
+    },
+    /// Others suit better.
+    Behind {
+        rank: u8,
+    },
+    /// What runs here is no match for a cloud model.
+    CloudIsBetter {
+        rank: u8,
     },
     /// It continues text instead of answering.
     NotForChat,
@@ -160,6 +199,7 @@ impl From<&str> for WhyParam {
 impl Why {
     /// The code of the reason, and its parameters by name.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "one short arm a reason")]
     pub fn say(&self) -> (&'static str, Vec<(&'static str, WhyParam)>) {
         match self {
             Self::FitsDevice {
@@ -234,6 +274,7 @@ impl Why {
             Self::BandwidthUnknown { part } => ("bandwidthUnknown", vec![("part", part.as_str().into())]),
             Self::DeviceLeftOut { device } => ("deviceLeftOut", vec![("device", device.as_str().into())]),
             Self::SpeedMeasured { runs } => ("speedMeasured", vec![("runs", (*runs).into())]),
+            Self::SpeedOfOwnRun => ("speedOfOwnRun", vec![]),
             Self::BestQuality { rank } => ("bestFit", vec![("rank", (*rank).into())]),
             Self::AlreadyHere => ("alreadyHere", vec![]),
             Self::TurnTime { seconds } => ("turnTime", vec![("seconds", (*seconds).into())]),
@@ -241,6 +282,34 @@ impl Why {
                 "tooSlow",
                 vec![("seconds", (*seconds).into()), ("limit", (*limit).into())],
             ),
+            Self::StartTime { tokens, seconds } => (
+                "startTime",
+                vec![("tokens", (*tokens).into()), ("seconds", (*seconds).into())],
+            ),
+            Self::SlowStart {
+                tokens,
+                seconds,
+                limit,
+            } => (
+                "slowStart",
+                vec![
+                    ("tokens", (*tokens).into()),
+                    ("seconds", (*seconds).into()),
+                    ("limit", (*limit).into()),
+                ],
+            ),
+            Self::SpillAdmitted { seconds, limit } => (
+                "spillAdmitted",
+                vec![("seconds", (*seconds).into()), ("limit", (*limit).into())],
+            ),
+            Self::FewBits { quant } => ("fewBits", vec![("quant", quant.as_str().into())]),
+            Self::NeedsEngine { needed, have } => (
+                "needsEngine",
+                vec![("needed", (*needed).into()), ("have", (*have).into())],
+            ),
+            Self::OtherVariant { quant } => ("otherVariant", vec![("quant", quant.as_str().into())]),
+            Self::Behind { rank } => ("behind", vec![("rank", (*rank).into())]),
+            Self::CloudIsBetter { rank } => ("cloudIsBetter", vec![("rank", (*rank).into())]),
             Self::NotForChat => ("notForChat", vec![]),
             Self::Faster { seconds } => ("faster", vec![("seconds", (*seconds).into())]),
             Self::SmarterSlower { seconds } => ("smarterSlower", vec![("seconds", (*seconds).into())]),

@@ -26,6 +26,11 @@ impl BytesPerSecond {
     pub const fn gb(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000_000))
     }
+    /// Bytes per second as a floating-point number, for ratios.
+    #[must_use]
+    pub const fn as_f64(self) -> f64 {
+        Bytes(self.0).as_f64()
+    }
     /// Seconds to move `bytes`; `None` for a rate of 0.
     #[must_use]
     pub fn seconds_for(self, bytes: Bytes) -> Option<f64> {

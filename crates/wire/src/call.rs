@@ -2,9 +2,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use ts_rs::TS;
 
 use crate::{
-    Anchor, Check, Conversation, ConversationSummary, Endpoint, EngineList, HubSite, Library, LibraryModel,
-    Machine, MachineDetails, MachineOverrides, Plan, PlanWishes, Recommendation, Router, Settings, Setup,
-    Status, VerifyReply,
+    Anchor, BenchReply, CatalogReply, Check, Conversation, ConversationSummary, Endpoint, EngineList,
+    HubSite, Library, LibraryModel, Machine, MachineDetails, MachineOverrides, Plan, PlanWishes,
+    Recommendation, Router, Settings, Setup, Status, VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -126,6 +126,8 @@ calls! {
     } -> Setup;
     "setup/stop" StopSetup {} -> Done;
     "models/list" ListModels {} -> Library;
+    /// Fetches a newer catalog from its publisher, signed; used from the next start on.
+    "models/refresh" RefreshCatalog {} -> CatalogReply;
     /// Starts a download; progress comes as `transferMoved`. `id[:quant]` or `hf:ORG/REPO/FILE`.
     "models/pull" PullModel { model: String, #[serde(default)] licence_accepted: bool } -> Started;
     "models/stopPull" StopPull { id: String } -> Done;
@@ -142,6 +144,8 @@ calls! {
     "router/read" ReadRouter {} -> Router;
     /// Makes the model ready (starting engine and router if needed); progress comes as `routerChanged`.
     "router/load" LoadModel { model: String, #[serde(default)] wishes: PlanWishes } -> Router;
+    /// Measures the speed of a model on this machine, for the next plans. Loads it when it is not loaded.
+    "bench/run" RunBench { model: String } -> BenchReply;
     "router/unload" UnloadModel { model: String } -> Router;
     "router/stop" StopRouter {} -> Router;
     "conversations/list" ListConversations { #[serde(default)] trash: bool } -> Conversations;

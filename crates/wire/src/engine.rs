@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Fault, PlanMemory, Range};
+use crate::{Fault, PlanMemory, Range, Reason};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -129,6 +129,63 @@ pub struct Proof {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub planned_tps: Option<Range>,
+    /// What the engine says it holds in each pool, by its own names; the host's pools come first.
+    #[serde(default)]
+    pub pools: Vec<ProofPool>,
+    /// Layers on devices of all, the output counted as one, where the engine says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub layers: Option<ProofLayers>,
+    /// What differs from the plan by more than 5 %, or runs elsewhere than planned, and what helps.
+    #[serde(default)]
+    pub findings: Vec<Reason>,
+}
+
+/// One pool of memory as the engine's log names it: `CPU_Mapped`, `CUDA0`, …
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofPool {
+    pub name: String,
+    /// The machine's device; missing for the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub device: Option<String>,
+    pub weights_bytes: u64,
+    pub context_bytes: u64,
+    pub compute_bytes: u64,
+    /// What the plan has for this device, all three kinds together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub planned_bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofLayers {
+    pub on_devices: u32,
+    pub all: u32,
+    pub planned: u32,
+}
+
+/// Measured at the engine: a long prompt that no cache has seen, then an answer; the median of some runs. Kept for
+/// this machine and engine, and used by the next plans.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BenchReply {
+    pub model: String,
+    pub engine: String,
+    pub prompt_tokens: u32,
+    pub answer_tokens: u32,
+    pub runs: u32,
+    pub prefill_tps: f64,
+    pub decode_tps: f64,
+    /// As predicted before, for a prompt of this length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub planned_prefill_tps: Option<Range>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub planned_decode_tps: Option<Range>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -21,13 +21,14 @@ mod typescript;
 pub use call::*;
 pub use chat::{Answered, ChatEnd, Conversation, ConversationSummary, Message, Role, TurnStats};
 pub use engine::{
-    Check, CheckStep, EngineBuild, EngineList, LoadStage, LoadedModel, ModelStatus, Proof, ProofPart, Router,
-    Served,
+    BenchReply, Check, CheckStep, EngineBuild, EngineList, LoadStage, LoadedModel, ModelStatus, Proof,
+    ProofLayers, ProofPart, ProofPool, Router, Served,
 };
 pub use event::Event;
 pub use fault::{Fault, FaultCode, Fix, Param, Params, Reason};
 pub use library::{
-    Library, LibraryModel, LibraryState, Licence, ModelEntry, PullLine, Variant, VariantState, VerifyReply,
+    CatalogReply, Library, LibraryModel, LibraryState, Licence, ModelEntry, PullLine, Variant, VariantState,
+    VerifyReply,
 };
 pub use machine::{
     Class, Cpu, Device, DeviceKind, DeviceOverride, Machine, MachineDetails, MachineOverrides, Memory, Os,
@@ -35,7 +36,8 @@ pub use machine::{
 };
 pub use plan::{
     Alternative, Anchor, DeviceMemory, FirstToken, MemoryNeed, OverheadPart, Pick, Plan, PlanMemory,
-    PlanModel, PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Verdict,
+    PlanModel, PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Turn,
+    Verdict,
 };
 pub use setup::{Setup, SetupStep, StepName, StepState};
 pub use status::{DeviceUse, Endpoint, HubSite, Sample, Settings, Status, TokenFrom, Transfer, Transferring};

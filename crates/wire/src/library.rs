@@ -66,6 +66,15 @@ pub struct ModelEntry {
     pub context_trained: u32,
     /// `chat`, `tools`, `vision`, `reasoning`, `code`, `base`.
     pub abilities: Vec<String>,
+    /// Our own rank, 0 to 100, comparable within the catalog, and what it rests on.
+    #[serde(default)]
+    pub rank: u8,
+    #[serde(default)]
+    pub rank_reason: String,
+    /// Names of facts that nobody confirmed: `parameters`, `contextTrained`, `shape`, …
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<String>>", optional)]
+    pub unverified: Vec<String>,
     pub variants: Vec<Variant>,
 }
 
@@ -84,6 +93,10 @@ pub struct Licence {
 pub struct Variant {
     pub quant: String,
     pub bytes: u64,
+    /// Size or hash were not confirmed: the hub's own count, and a difference is told.
+    #[serde(default)]
+    #[ts(as = "Option<bool>", optional)]
+    pub unverified: bool,
     pub state: VariantState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -96,6 +109,21 @@ pub enum VariantState {
     Absent,
     Partial,
     OnDisk,
+}
+
+/// A newer catalog was looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogReply {
+    pub serial: u64,
+    /// `YYYY-MM-DD`.
+    pub issued: String,
+    pub models: u32,
+    pub models_in_use: u32,
+    /// Entries that this version cannot read.
+    pub left_out: Vec<String>,
+    /// It is newer than what was there, and is used from the next start on.
+    pub newer: bool,
 }
 
 /// One JSON line of `plimsoll pull --json`.

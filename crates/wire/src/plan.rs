@@ -166,7 +166,22 @@ pub struct PlanSpeed {
     /// Tokens per second while reading the prompt.
     pub prefill_tps: Range,
     pub first_token_s: FirstToken,
+    /// The same prompt, answered at the usual length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub turn_s: Option<Turn>,
     pub basis: SpeedBasis,
+}
+
+/// Seconds from sending a prompt to the end of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    pub prompt_tokens: u32,
+    pub answer_tokens: u32,
+    pub low: f64,
+    pub mid: f64,
+    pub high: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, TS)]

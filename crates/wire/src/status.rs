@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Fault, Router, Setup};
+use crate::{Fault, Reason, Router, Setup};
 
 /// Everything live, at once: what a page needs to catch up after it opened or lost events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -64,6 +64,10 @@ pub struct Transfer {
     pub done_bytes: u64,
     pub total_bytes: u64,
     pub bytes_per_s: u64,
+    /// What should be known and does not stop it: a file that is not what the catalog says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<Reason>>", optional)]
+    pub notes: Vec<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub fault: Option<Fault>,

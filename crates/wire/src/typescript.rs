@@ -7,6 +7,7 @@ use crate::{call, chat, engine, event, fault, library, machine, plan, setup, sta
 /// The whole contract as one TypeScript module. `cargo x gen` writes it to `ui/src/wire/wire.ts`;
 /// `cargo x gen --check` compares. Byte counts are `number`: exact up to 8 PiB.
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "one line a type")]
 pub fn typescript() -> String {
     let config = Config::new().with_large_int("number");
     let mut out = String::from("// Generated from crates/wire by `cargo x gen`. Do not edit.\n\n");
@@ -41,6 +42,7 @@ pub fn typescript() -> String {
         plan::PlanMemory,
         plan::Range,
         plan::FirstToken,
+        plan::Turn,
         plan::SpeedBasis,
         plan::PlanSpeed,
         plan::Plan,
@@ -55,6 +57,7 @@ pub fn typescript() -> String {
         library::LibraryState,
         library::LibraryModel,
         library::Library,
+        library::CatalogReply,
         library::PullLine,
         library::VerifyReply,
         engine::EngineBuild,
@@ -64,7 +67,10 @@ pub fn typescript() -> String {
         engine::LoadStage,
         engine::ModelStatus,
         engine::ProofPart,
+        engine::ProofPool,
+        engine::ProofLayers,
         engine::Proof,
+        engine::BenchReply,
         engine::LoadedModel,
         engine::Router,
         engine::Served,

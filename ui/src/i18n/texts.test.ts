@@ -97,16 +97,26 @@ describe("reasons and notes", () => {
     ([, code = ""]) => code,
   );
 
+  // What a load or a download shows; the other words of two parts there are names of parameters.
+  const [findings = ""] = read("app/src/to_wire/findings.rs").split("#[cfg(test)]");
+  const told = [...findings.matchAll(/"([a-z]+[A-Z]\w+)"/g)]
+    .map(([, word = ""]) => word)
+    .filter((word) => !/Bytes$|^onDevices$/.test(word));
+  const pulled = [...read("app/src/models/pull.rs").matchAll(/code: "(\w+)"/g)].map(([, code = ""]) => code);
+  const all = [...new Set([...notes, ...reasons, ...told, ...pulled])];
+
   it("finds the codes in the core", () => {
     expect(notes.length).toBeGreaterThan(20);
     expect(reasons.length).toBeGreaterThan(20);
+    expect(told).toContain("cpuFallback");
+    expect(pulled).toContain("catalogDiffers");
   });
 
-  it.each([...notes, ...reasons])("%s has a text", (code) => {
+  it.each(all)("%s has a text", (code) => {
     expect(Object.keys(en.reason)).toContain(code);
   });
 
   it("no text is left of a code that is gone", () => {
-    expect(Object.keys(en.reason).toSorted()).toEqual([...new Set([...notes, ...reasons])].toSorted());
+    expect(Object.keys(en.reason).toSorted()).toEqual(all.toSorted());
   });
 });

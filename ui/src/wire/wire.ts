@@ -159,6 +159,8 @@ export type Range = { low: number, mid: number, high: number, };
 
 export type FirstToken = { promptTokens: number, low: number, mid: number, high: number, };
 
+export type Turn = { promptTokens: number, answerTokens: number, low: number, mid: number, high: number, };
+
 export type SpeedBasis = "table" | "measured";
 
 export type PlanSpeed = { 
@@ -169,7 +171,11 @@ decodeTps: Range,
 /**
  * Tokens per second while reading the prompt.
  */
-prefillTps: Range, firstTokenS: FirstToken, basis: SpeedBasis, };
+prefillTps: Range, firstTokenS: FirstToken, 
+/**
+ * The same prompt, answered at the usual length.
+ */
+turnS?: Turn, basis: SpeedBasis, };
 
 export type Plan = { model: PlanModel, settings: PlanSettings, verdict: Verdict, why: Array<Reason>, memory: PlanMemory, 
 /**
@@ -205,13 +211,25 @@ consent: boolean, accepted: boolean, };
 
 export type VariantState = "absent" | "partial" | "onDisk";
 
-export type Variant = { quant: string, bytes: number, state: VariantState, plan?: Plan, };
+export type Variant = { quant: string, bytes: number, 
+/**
+ * Size or hash were not confirmed: the hub's own count, and a difference is told.
+ */
+unverified?: boolean, state: VariantState, plan?: Plan, };
 
 export type ModelEntry = { id: string, name: string, about: string, publisher: string, licence: Licence, parameters: number, activeParameters: number, contextTrained: number, 
 /**
  * `chat`, `tools`, `vision`, `reasoning`, `code`, `base`.
  */
-abilities: Array<string>, variants: Array<Variant>, };
+abilities: Array<string>, 
+/**
+ * Our own rank, 0 to 100, comparable within the catalog, and what it rests on.
+ */
+rank: number, rankReason: string, 
+/**
+ * Names of facts that nobody confirmed: `parameters`, `contextTrained`, `shape`, …
+ */
+unverified?: Array<string>, variants: Array<Variant>, };
 
 export type LibraryState = "ready" | "incomplete" | "damaged";
 
@@ -238,6 +256,20 @@ export type Library = { models: Array<LibraryModel>, catalog: Array<ModelEntry>,
  * The folder the library lives in.
  */
 folder: string, usedBytes: number, freeBytes: number, };
+
+export type CatalogReply = { serial: number, 
+/**
+ * `YYYY-MM-DD`.
+ */
+issued: string, models: number, modelsInUse: number, 
+/**
+ * Entries that this version cannot read.
+ */
+leftOut: Array<string>, 
+/**
+ * It is newer than what was there, and is used from the next start on.
+ */
+newer: boolean, };
 
 export type PullLine = { "type": "moved", doneBytes: number, totalBytes: number, bytesPerS: number, } | { "type": "done", model: LibraryModel, };
 
@@ -301,6 +333,18 @@ export type ProofPart = { code: string, plannedBytes: number,
  */
 reportedBytes?: number, };
 
+export type ProofPool = { name: string, 
+/**
+ * The machine's device; missing for the host.
+ */
+device?: string, weightsBytes: number, contextBytes: number, computeBytes: number, 
+/**
+ * What the plan has for this device, all three kinds together.
+ */
+plannedBytes?: number, };
+
+export type ProofLayers = { onDevices: number, all: number, planned: number, };
+
 export type Proof = { planned: PlanMemory, plannedBytes: number, 
 /**
  * Resident memory of the child that holds the model.
@@ -309,7 +353,25 @@ residentBytes: number,
 /**
  * Every part of the plan by name: llama.cpp's three kinds, then what they do not hold.
  */
-parts: Array<ProofPart>, firstTokenMs: number, decodeTps: number, plannedTps?: Range, };
+parts: Array<ProofPart>, firstTokenMs: number, decodeTps: number, plannedTps?: Range, 
+/**
+ * What the engine says it holds in each pool, by its own names; the host's pools come first.
+ */
+pools: Array<ProofPool>, 
+/**
+ * Layers on devices of all, the output counted as one, where the engine says so.
+ */
+layers?: ProofLayers, 
+/**
+ * What differs from the plan by more than 5 %, or runs elsewhere than planned, and what helps.
+ */
+findings: Array<Reason>, };
+
+export type BenchReply = { model: string, engine: string, promptTokens: number, answerTokens: number, runs: number, prefillTps: number, decodeTps: number, 
+/**
+ * As predicted before, for a prompt of this length.
+ */
+plannedPrefillTps?: Range, plannedDecodeTps?: Range, };
 
 export type LoadedModel = { id: string, name: string, status: ModelStatus, 
 /**
@@ -437,7 +499,11 @@ export type Transfer = { id: string,
 /**
  * What is being fetched: a model id or an engine id.
  */
-subject: string, state: Transferring, doneBytes: number, totalBytes: number, bytesPerS: number, fault?: Fault, };
+subject: string, state: Transferring, doneBytes: number, totalBytes: number, bytesPerS: number, 
+/**
+ * What should be known and does not stop it: a file that is not what the catalog says.
+ */
+notes?: Array<Reason>, fault?: Fault, };
 
 export type Status = { version: string, router: Router, setup?: Setup, sample?: Sample, transfers: Array<Transfer>, 
 /**
@@ -555,6 +621,8 @@ export type StopSetup = Record<symbol, never>;
 
 export type ListModels = Record<symbol, never>;
 
+export type RefreshCatalog = Record<symbol, never>;
+
 export type PullModel = { model: string, licenceAccepted: boolean, };
 
 export type StopPull = { id: string, };
@@ -580,6 +648,8 @@ export type InstallEngine = { flavour?: string, };
 export type ReadRouter = Record<symbol, never>;
 
 export type LoadModel = { model: string, wishes: PlanWishes, };
+
+export type RunBench = { model: string, };
 
 export type UnloadModel = { model: string, };
 
@@ -629,6 +699,7 @@ export interface Calls {
   "setup/start": { body: StartSetup; reply: Setup };
   "setup/stop": { body: StopSetup; reply: Done };
   "models/list": { body: ListModels; reply: Library };
+  "models/refresh": { body: RefreshCatalog; reply: CatalogReply };
   "models/pull": { body: PullModel; reply: Started };
   "models/stopPull": { body: StopPull; reply: Done };
   "models/import": { body: ImportModel; reply: LibraryModel };
@@ -642,6 +713,7 @@ export interface Calls {
   "engines/install": { body: InstallEngine; reply: Started };
   "router/read": { body: ReadRouter; reply: Router };
   "router/load": { body: LoadModel; reply: Router };
+  "bench/run": { body: RunBench; reply: BenchReply };
   "router/unload": { body: UnloadModel; reply: Router };
   "router/stop": { body: StopRouter; reply: Router };
   "conversations/list": { body: ListConversations; reply: Conversations };

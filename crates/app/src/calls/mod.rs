@@ -1,5 +1,6 @@
 //! The bodies of the calls, and the one table that names them.
 
+mod bench;
 mod chat;
 mod engines;
 mod live;
@@ -28,6 +29,7 @@ pub(crate) fn table() -> Table<App> {
         .on(plan::make_plan)
         .on(plan::recommend)
         .on(models::list_models)
+        .on(models::refresh_catalog)
         .on(models::pull_model)
         .on(models::stop_pull)
         .on(models::import_model)
@@ -43,6 +45,7 @@ pub(crate) fn table() -> Table<App> {
         .on(router::load_model)
         .on(router::unload_model)
         .on(router::stop_router)
+        .on(bench::run_bench)
         .on(chat::list_conversations)
         .on(chat::open_conversation)
         .on(chat::create_conversation)

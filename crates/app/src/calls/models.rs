@@ -4,8 +4,8 @@ use std::sync::Arc;
 use plimsoll_hub::{Checked, Imported, Unwatched};
 use plimsoll_os::clock;
 use plimsoll_wire::{
-    Done, Event, FaultCode, ImportModel, Library, LibraryModel, ListModels, PullModel, RemoveModel, Removed,
-    Started, StopPull, VerifyModel, VerifyReply,
+    CatalogReply, Done, Event, FaultCode, ImportModel, Library, LibraryModel, ListModels, PullModel,
+    RefreshCatalog, RemoveModel, Removed, Started, StopPull, VerifyModel, VerifyReply,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +15,10 @@ use crate::models::OnDisk;
 
 pub(super) async fn list_models(app: Arc<App>, _: ListModels) -> Result<Library, Failed> {
     app.planner.library(&app.models).await
+}
+
+pub(super) async fn refresh_catalog(app: Arc<App>, _: RefreshCatalog) -> Result<CatalogReply, Failed> {
+    app.refresh_catalog().await
 }
 
 pub(super) async fn pull_model(app: Arc<App>, call: PullModel) -> Result<Started, Failed> {

@@ -287,6 +287,10 @@ impl Models {
         }
     }
 
+    pub(crate) const fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
     pub(crate) fn folder(&self) -> PathBuf {
         self.library.folder().to_owned()
     }

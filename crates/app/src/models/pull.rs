@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
-use plimsoll_hub::{Address, Fetched, Pin, Wanted, Watcher};
+use plimsoll_catalog::File;
+use plimsoll_hub::{Address, Fetched, FileSet, Pin, Wanted, Watcher};
 use plimsoll_units::Bytes;
-use plimsoll_wire::FaultCode;
+use plimsoll_wire::{FaultCode, Reason};
 use tokio_util::sync::CancellationToken;
 
 use super::{Known, Models, Named};
@@ -79,11 +80,13 @@ impl Models {
         Err(fault(FaultCode::LicenceNotAccepted, params).into())
     }
 
-    /// Asks the hub for the file set and brings it. What is here already costs nothing.
+    /// Asks the hub for the file set and brings it. What is here already costs nothing. What the hub says otherwise
+    /// than an unconfirmed entry of the catalog is told before the first byte.
     pub(crate) async fn fetch(
         &self,
         order: &Order,
         watcher: Arc<dyn Watcher>,
+        told: &(dyn Fn(Reason) + Send + Sync),
         stop: &CancellationToken,
     ) -> Result<Brought, Failed> {
         let asking = async {
@@ -96,6 +99,9 @@ impl Models {
             () = stop.cancelled() => return Ok(Brought::Stopped),
             set = asking => set?,
         };
+        if let Order::Catalog(known) = order {
+            differences(&known.variant.files, &set).into_iter().for_each(told);
+        }
         // A file that was found wrong is still there and has the right size: it has to be hashed to be replaced.
         let damaged = self.memo.damaged().await?.contains(&order.id());
         let fetched = if damaged {
@@ -129,4 +135,38 @@ fn wanted(known: Known) -> Result<Vec<Wanted>, plimsoll_hub::HubError> {
         })
     });
     wanted.collect()
+}
+
+/// Where the hub's size or hash is not the catalog's. Files that are pinned cannot differ: the hub refuses those.
+fn differences(files: &[File], set: &FileSet) -> Vec<Reason> {
+    let differs = |(file, remote): (&File, &plimsoll_hub::RemoteFile)| {
+        let size = !file.approximate && file.bytes != remote.bytes;
+        let hash = match (file.sha256.as_deref(), remote.sha256()) {
+            (Some(ours), Some(theirs)) => (!ours.eq_ignore_ascii_case(theirs)).then_some((ours, theirs)),
+            (Some(_) | None, None) | (None, Some(_)) => None,
+        };
+        let (expected, found) = match hash {
+            Some((ours, theirs)) => (short(ours), short(theirs)),
+            None if size => (file.bytes.to_string(), remote.bytes.to_string()),
+            None => return None,
+        };
+        let params = [
+            ("file", file.path.clone()),
+            ("expected", expected),
+            ("found", found),
+        ];
+        Some(Reason {
+            code: "catalogDiffers".to_owned(),
+            params: params
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.into()))
+                .collect(),
+        })
+    };
+    files.iter().zip(&set.files).filter_map(differs).collect()
+}
+
+/// Enough of a hash to tell two apart.
+fn short(hash: &str) -> String {
+    hash.chars().take(12).collect()
 }

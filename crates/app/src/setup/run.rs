@@ -211,6 +211,7 @@ mod tests {
             done_bytes: done,
             total_bytes: total,
             bytes_per_s: speed,
+            notes: Vec::new(),
             fault: None,
         }
     }

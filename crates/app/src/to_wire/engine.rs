@@ -5,6 +5,7 @@ use plimsoll_engine as engine;
 use plimsoll_units::Bytes;
 use plimsoll_wire as wire;
 
+use super::findings;
 use crate::fault::ToFault;
 
 pub(crate) fn engine_build(build: &engine::Engine, in_use: Option<&str>) -> wire::EngineBuild {
@@ -55,6 +56,8 @@ pub(crate) struct Planned {
     pub(crate) plan: wire::Plan,
     /// What of it lies in the RAM right after the first words.
     pub(crate) host_after_loading: Bytes,
+    /// What it was planned for, for what is learned from it.
+    pub(crate) machine: String,
 }
 
 /// The plans that loads were asked with, by model id.
@@ -113,16 +116,94 @@ fn loaded_model(model: &engine::ModelState, plans: &Plans) -> wire::LoadedModel 
 /// Planned beside measured. `None` while a part of the measurement is missing: half a comparison would mislead.
 fn proof(measured: &engine::Proof, planned: &Planned) -> Option<wire::Proof> {
     let plan = &planned.plan;
+    let parts = parts(&measured.buffers, &plan.memory);
+    let resident = measured.resident.as_ref()?.resident;
+    let decode = measured.decode?.get();
+    let pools = pools(&measured.buffers, &plan.memory);
+    let layers = layers(measured, &plan.settings);
+    let findings = findings::of(&findings::Seen {
+        planned,
+        resident,
+        decode,
+        parts: &parts,
+        pools: &pools,
+        layers,
+    });
     Some(wire::Proof {
         planned: plan.memory.clone(),
         // A process's resident memory does not show what lies on devices.
         planned_bytes: planned.host_after_loading.0,
-        resident_bytes: measured.resident.as_ref()?.resident.0,
-        parts: parts(&measured.buffers, &plan.memory),
+        resident_bytes: resident.0,
+        parts,
         first_token_ms: measured.first_token_ms,
-        decode_tps: measured.decode?.get(),
+        decode_tps: decode,
         planned_tps: plan.speed.as_ref().map(|speed| speed.decode_tps),
+        pools,
+        layers,
+        findings,
     })
+}
+
+/// What the libraries of the engine take of the RAM: what is resident less what the plan has for everything else.
+pub(crate) fn host_libraries(measured: &engine::Proof, planned: &Planned) -> Option<u64> {
+    let parts = &planned.plan.memory.host.overhead_parts;
+    let own: u64 = parts
+        .iter()
+        .filter(|part| part.code == BACKEND)
+        .map(|part| part.bytes)
+        .sum();
+    let others = planned.host_after_loading.0.saturating_sub(own);
+    Some(measured.resident.as_ref()?.resident.0.saturating_sub(others))
+}
+
+fn layers(measured: &engine::Proof, settings: &wire::PlanSettings) -> Option<wire::ProofLayers> {
+    let (on_devices, all) = measured.offloaded?;
+    Some(wire::ProofLayers {
+        on_devices,
+        all,
+        // More than there are means all.
+        planned: settings.gpu_layers.min(all),
+    })
+}
+
+/// The engine's pools, the host's first. llama.cpp numbers the devices of a backend in its own order, which the plan
+/// follows.
+fn pools(buffers: &[engine::Buffer], memory: &wire::PlanMemory) -> Vec<wire::ProofPool> {
+    let mut names: Vec<&str> = buffers.iter().map(|buffer| buffer.pool.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let (host, devices): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| is_host(name));
+    let pool = |name: &str, of: Option<&wire::DeviceMemory>| {
+        let sum = |kind: engine::BufferKind| {
+            let own = buffers
+                .iter()
+                .filter(|buffer| buffer.pool == name && buffer.kind == kind);
+            own.map(|buffer| buffer.bytes.0).sum()
+        };
+        wire::ProofPool {
+            name: name.to_owned(),
+            device: of.map(|device| device.id.clone()),
+            weights_bytes: sum(engine::BufferKind::Weights),
+            context_bytes: sum(engine::BufferKind::Context),
+            compute_bytes: sum(engine::BufferKind::Compute),
+            planned_bytes: of.map(|device| {
+                let need = &device.need;
+                need.weights_bytes + need.context_bytes + need.compute_bytes
+            }),
+        }
+    };
+    let of_host = host.into_iter().map(|name| pool(name, None));
+    let mut planned = memory.devices.iter();
+    let of_devices: Vec<wire::ProofPool> = devices
+        .into_iter()
+        .map(|name| pool(name, planned.next()))
+        .collect();
+    of_host.chain(of_devices).collect()
+}
+
+/// Pools in the RAM: `CPU`, `CPU_Mapped`, `CPU_REPACK`, `AMX`, and the pinned memory of a device, `CUDA_Host`.
+fn is_host(pool: &str) -> bool {
+    pool.starts_with("CPU") || pool == "AMX" || pool.ends_with("_Host")
 }
 
 /// llama.cpp's three kinds first, then everything that the plan adds to them, by its own name.
@@ -158,6 +239,7 @@ fn parts(buffers: &[engine::Buffer], memory: &wire::PlanMemory) -> Vec<wire::Pro
     parts
 }
 
+const BACKEND: &str = "backend";
 const WEIGHTS: &str = "weights";
 const CONTEXT: &str = "context";
 const COMPUTE: &str = "compute";

@@ -36,6 +36,15 @@ pub(crate) fn model_entry(
             .iter()
             .map(|ability| ability.as_str().to_owned())
             .collect(),
+        rank: model.quality.rank,
+        rank_reason: model.quality.reason.clone(),
+        unverified: unverified(model),
         variants,
     }
+}
+
+/// The shape's own list is for those who plan; here it is one word.
+fn unverified(model: &catalog::Model) -> Vec<String> {
+    let shape = (!model.shape.unverified.is_empty()).then(|| "shape".to_owned());
+    model.unverified.iter().cloned().chain(shape).collect()
 }

@@ -105,10 +105,24 @@ fn speed(speed: &planner::Speed) -> wire::PlanSpeed {
             mid: speed.first_token_s.mid,
             high: speed.first_token_s.high,
         },
+        turn_s: Some(turn(speed)),
         basis: match speed.basis {
             planner::Basis::Table => wire::SpeedBasis::Table,
-            planner::Basis::Measured => wire::SpeedBasis::Measured,
+            planner::Basis::Measured | planner::Basis::OwnRun => wire::SpeedBasis::Measured,
         },
+    }
+}
+
+/// The same prompt, with an answer of the usual length.
+fn turn(speed: &planner::Speed) -> wire::Turn {
+    let answer_tokens = planner::ANSWER_TOKENS;
+    let turn = speed.turn(speed.prompt_tokens, answer_tokens);
+    wire::Turn {
+        prompt_tokens: speed.prompt_tokens,
+        answer_tokens,
+        low: turn.low,
+        mid: turn.mid,
+        high: turn.high,
     }
 }
 

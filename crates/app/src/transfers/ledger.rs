@@ -73,6 +73,7 @@ fn read(record: TransferRecord) -> Option<Transfer> {
         done_bytes: record.done.0,
         total_bytes: record.total.0,
         bytes_per_s: 0,
+        notes: Vec::new(),
         fault: record.fault.and_then(|fault| serde_json::from_value(fault).ok()),
     })
 }

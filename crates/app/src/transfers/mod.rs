@@ -17,7 +17,7 @@ use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
 use plimsoll_store::{Store, StoreError};
 use plimsoll_units::Bytes;
-use plimsoll_wire::{Event, Fault, FaultCode, Transfer, Transferring};
+use plimsoll_wire::{Event, Fault, FaultCode, Reason, Transfer, Transferring};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -95,6 +95,7 @@ impl Transfers {
                 done_bytes: 0,
                 total_bytes: 0,
                 bytes_per_s: 0,
+                notes: Vec::new(),
                 fault: None,
             },
             stop: stop.clone(),
@@ -207,6 +208,12 @@ impl Transfers {
 
     pub(crate) fn find(&self, id: &str) -> Option<Transfer> {
         self.entries.borrow().get(id).map(|entry| entry.transfer.clone())
+    }
+
+    /// Something that should be known of a transfer and does not stop it.
+    pub(crate) fn note(&self, id: &str, note: Reason) {
+        self.change(id, |transfer| transfer.notes.push(note));
+        self.tell(id);
     }
 
     fn change(&self, id: &str, change: impl FnOnce(&mut Transfer)) {

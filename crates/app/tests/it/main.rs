@@ -6,6 +6,7 @@
     reason = "test code: a broken expectation is a failed test, and a test listens for the events it means"
 )]
 
+mod catalog;
 mod chat;
 mod library;
 mod live;

@@ -25,6 +25,10 @@ impl Place {
         Self::start(&[("HF_ENDPOINT", endpoint)]).await
     }
 
+    pub(crate) async fn with(more: &[(&str, &str)]) -> Self {
+        Self::start(more).await
+    }
+
     async fn start(more: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

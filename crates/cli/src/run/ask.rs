@@ -13,6 +13,7 @@ use crate::show;
 /// One real question, end to end: what is planned, what is answered and what it really took.
 pub(super) async fn ask(session: &Session, args: AskArgs) -> Result<(), Failure> {
     // `args.check` is what makes this command; clap insists on it.
+    let wishes = args.wishes();
     let question = args
         .text
         .unwrap_or_else(|| session.out.lang.text("check.aQuestion").to_owned());
@@ -28,12 +29,12 @@ pub(super) async fn ask(session: &Session, args: AskArgs) -> Result<(), Failure>
         .await?;
     let plan = MakePlan {
         model: model.clone(),
-        wishes: PlanWishes::default(),
+        wishes: wishes.clone(),
         machine: None,
         anchors: None,
     };
     let plan = session.ask(plan).await?;
-    load(session, &model).await?;
+    load(session, &model, &wishes).await?;
     let conversation = session
         .ask(CreateConversation {
             model: Some(model.clone()),
@@ -74,13 +75,13 @@ pub(super) async fn ask(session: &Session, args: AskArgs) -> Result<(), Failure>
     }
 }
 
-async fn load(session: &Session, model: &str) -> Result<(), Failure> {
+async fn load(session: &Session, model: &str, wishes: &PlanWishes) -> Result<(), Failure> {
     let waiting = session.out.spinner();
     let mut hearing = session.app.hear();
     let loaded = or_interrupted(session, async {
         let load = session.ask(LoadModel {
             model: model.to_owned(),
-            wishes: PlanWishes::default(),
+            wishes: wishes.clone(),
         });
         tokio::pin!(load);
         loop {

@@ -2,20 +2,25 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use plimsoll_wire::{
-    FaultCode, ImportModel, Library, LibraryModel, ListModels, PullLine, PullModel, RemoveModel, StopPull,
-    VerifyModel,
+    FaultCode, ImportModel, Library, LibraryModel, ListModels, PullLine, PullModel, RefreshCatalog,
+    RemoveModel, StopPull, VerifyModel,
 };
 
 use super::transfer::{self, Followed};
 use super::{Session, turn};
-use crate::args::{PullArgs, RemoveArgs};
+use crate::args::{ModelsArgs, PullArgs, RemoveArgs};
 use crate::failure::Failure;
 use crate::interrupts::Interrupts;
 use crate::lang::{clean, params};
 use crate::out::Form;
 use crate::show;
 
-pub(super) async fn models(session: &Session) -> Result<(), Failure> {
+pub(super) async fn models(session: &Session, args: &ModelsArgs) -> Result<(), Failure> {
+    if args.refresh {
+        let reply = session.ask(RefreshCatalog {}).await?;
+        session.out.answer(&reply, show::refreshed);
+        return Ok(());
+    }
     let library = session.ask(ListModels {}).await?;
     session.out.answer(&library, show::models);
     Ok(())

@@ -1,6 +1,7 @@
 //! One function a command. A command asks the app, shows what comes and ends it again.
 
 mod ask;
+mod bench;
 mod chat;
 mod engine;
 mod library;
@@ -89,10 +90,11 @@ async fn command(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Chat(args) => chat::chat(session, args).await,
         Command::Web(args) => web::web(session, &args).await,
         Command::Ask(args) => ask::ask(session, args).await,
+        Command::Bench(args) => or_interrupted(session, bench::bench(session, args)).await,
         Command::Probe(args) => or_interrupted(session, machine::probe(session, args)).await,
         Command::Plan(args) => or_interrupted(session, plan::plan(session, &args)).await,
         Command::Recommend(args) => or_interrupted(session, plan::recommend(session, &args)).await,
-        Command::Models => or_interrupted(session, library::models(session)).await,
+        Command::Models(args) => or_interrupted(session, library::models(session, &args)).await,
         Command::Import { path } => or_interrupted(session, library::import(session, &path)).await,
         Command::Verify { id } => or_interrupted(session, library::verify(session, id)).await,
         Command::Remove(args) => or_interrupted(session, library::remove(session, args)).await,

@@ -24,6 +24,7 @@ pub(super) async fn follow(
     moved: impl Fn(&Transfer),
 ) -> Result<Followed, Failure> {
     let bar = session.out.bar(0);
+    let mut noted = 0;
     let ended = loop {
         let event = tokio::select! {
             event = hearing.next() => event,
@@ -38,6 +39,10 @@ pub(super) async fn follow(
             Some(News::Transfer(_) | News::Router | News::Other) => continue,
             None => break Err(gone()),
         };
+        for note in transfer.notes.iter().skip(noted) {
+            bar.println(session.out.lang.code("reason", &note.code, &note.params));
+        }
+        noted = transfer.notes.len();
         match session.out.form {
             Form::Json => moved(&transfer),
             Form::Person => draw(session, &bar, &transfer),

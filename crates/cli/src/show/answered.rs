@@ -19,6 +19,14 @@ pub(crate) fn answered(out: &Out, seen: &Answered) -> String {
     if let Some(proof) = &seen.proof {
         lines.push(format!("{} {}", head("check.memory"), memory(out, proof)));
         lines.push(parts(out, proof));
+        lines.extend(pools(out, proof));
+        lines.extend(proof.findings.iter().map(|finding| {
+            format!(
+                "{} {}",
+                head("check.found"),
+                out.lang.code("reason", &finding.code, &finding.params)
+            )
+        }));
     }
     lines.join("\n")
 }
@@ -64,6 +72,30 @@ fn memory(out: &Out, proof: &Proof) -> String {
         },
         &params,
     )
+}
+
+/// Where the engine says that it is.
+fn pools(out: &Out, proof: &Proof) -> Option<String> {
+    let mut rows: Vec<(String, String)> = proof
+        .pools
+        .iter()
+        .map(|pool| {
+            let holds = pool.weights_bytes + pool.context_bytes + pool.compute_bytes;
+            let said = match pool.planned_bytes {
+                Some(planned) => out.say("check.reported", &params! { planned = planned, bytes = holds }),
+                None => out.lang.bytes(holds),
+            };
+            (format!("  {}", clean(&pool.name)), said)
+        })
+        .collect();
+    if let Some(layers) = proof.layers {
+        let said = params! { on = u64::from(layers.on_devices), all = u64::from(layers.all) };
+        rows.push((
+            format!("  {}", out.lang.text("check.layers")),
+            out.say("check.layersOf", &said),
+        ));
+    }
+    (!rows.is_empty()).then(|| styled(QUIET, &out.pairs(&rows)))
 }
 
 fn parts(out: &Out, proof: &Proof) -> String {

@@ -1,5 +1,6 @@
 use plimsoll_wire::{
-    Library, LibraryModel, LibraryState, ModelEntry, Removed, Variant, VariantState, Verdict, VerifyReply,
+    CatalogReply, Library, LibraryModel, LibraryState, ModelEntry, Removed, Variant, VariantState, Verdict,
+    VerifyReply,
 };
 
 use crate::lang::{clean, params};
@@ -43,6 +44,7 @@ pub(crate) fn models(out: &Out, library: &Library) -> String {
             "models.context",
             "models.speed",
             "models.licence",
+            "models.facts",
         ];
         let mut table = out.table(&head.map(|key| out.lang.text(key)));
         for (entry, variant) in absent {
@@ -55,6 +57,11 @@ pub(crate) fn models(out: &Out, library: &Library) -> String {
                     .unwrap_or_default(),
                 speed(out, plan),
                 clean(&entry.licence.name),
+                if variant.unverified {
+                    out.lang.text("models.unverified").to_owned()
+                } else {
+                    String::new()
+                },
             ]);
         }
         lines.push(table.trim_fmt());
@@ -103,6 +110,19 @@ const fn state_key(state: LibraryState) -> &'static str {
         LibraryState::Incomplete => "models.incomplete",
         LibraryState::Damaged => "models.damaged",
     }
+}
+
+pub(crate) fn refreshed(out: &Out, reply: &CatalogReply) -> String {
+    let key = if reply.newer {
+        "models.newer"
+    } else {
+        "models.noNewer"
+    };
+    let said = params! {
+        issued = clean(&reply.issued), serial = reply.serial, models = u64::from(reply.models),
+        left = reply.left_out.len() as u64,
+    };
+    out.say(key, &said)
 }
 
 pub(crate) fn imported(out: &Out, model: &LibraryModel) -> String {

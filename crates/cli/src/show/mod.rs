@@ -1,6 +1,7 @@
 //! Wire types as text for a person. Pure: nothing here prints.
 
 mod answered;
+mod bench;
 mod engine;
 mod fault;
 mod library;
@@ -8,9 +9,10 @@ mod machine;
 mod plan;
 
 pub(crate) use answered::{answered, stats};
+pub(crate) use bench::bench;
 pub(crate) use engine::{check, engines};
 pub(crate) use fault::fault;
-pub(crate) use library::{imported, models, removed, verified};
+pub(crate) use library::{imported, models, refreshed, removed, verified};
 pub(crate) use machine::{machine, machine_line};
 pub(crate) use plan::{plan, plan_line, recommendation};
 

@@ -197,14 +197,20 @@ fn speeds(out: &Out, speed: &PlanSpeed) -> Vec<String> {
         speed.prefill_tps.mid,
         speed.prefill_tps.high,
     );
-    vec![
+    let mut lines = vec![
         out.say(
             "plan.writes",
             &params! { speed = tokens_a_second(out, speed), basis = basis },
         ),
         prefill,
         first,
-    ]
+    ];
+    if let Some(turn) = speed.turn_s {
+        lines.push(out.say("plan.turn", &params! {
+            tokens = u64::from(turn.answer_tokens), low = seconds(turn.low), mid = seconds(turn.mid), high = seconds(turn.high),
+        }));
+    }
+    lines
 }
 
 pub(crate) fn recommendation(out: &Out, found: &Recommendation) -> String {

@@ -64,6 +64,18 @@ fn buffer(text: &str) -> Option<Buffer> {
     })
 }
 
+/// Layers on devices, of all with the output counted as one: `load_tensors: offloaded 29/29 layers to GPU`. The last
+/// load counts; `None` where the engine did not say it, as a build without devices does not.
+#[must_use]
+pub(crate) fn offloaded<S: AsRef<str>>(lines: &[S]) -> Option<(u32, u32)> {
+    lines.iter().rev().find_map(|line| {
+        let text = LogLine::parse(line.as_ref()).text;
+        let counts = text.split_once("offloaded ")?.1.strip_suffix(" layers to GPU")?;
+        let (some, all) = counts.split_once('/')?;
+        Some((some.trim().parse().ok()?, all.trim().parse().ok()?))
+    })
+}
+
 fn from_mib(mib: f64) -> Option<Bytes> {
     // Past a pebibyte it is no memory size; below, the product is exact enough for a figure of two decimals.
     let bytes = (mib.is_finite() && (0.0..1e9).contains(&mib)).then_some(mib * f64::from(1 << 20))?;
@@ -103,6 +115,21 @@ mod tests {
                 "CPU Context 94371840",
                 "CPU Compute 18360566",
             ]
+        );
+    }
+
+    #[test]
+    fn layers_on_devices_are_counted_by_the_last_load() {
+        let lines = [
+            "0.00.400.306 I load_tensors: offloaded 12/29 layers to GPU",
+            "0.09.400.306 I load_tensors: offloaded 29/29 layers to GPU",
+            "0.09.400.306 I load_tensors: offloading output layer to GPU",
+        ];
+        assert_eq!(offloaded(&lines), Some((29, 29)));
+        assert_eq!(offloaded(&lines[2..]), None);
+        assert_eq!(
+            offloaded(&["load_tensors: offloaded 99999999999/1 layers to GPU"]),
+            None
         );
     }
 

@@ -6,8 +6,8 @@ mod line;
 mod mark;
 mod rules;
 
-pub(crate) use buffers::buffers;
 pub use buffers::{Buffer, BufferKind};
+pub(crate) use buffers::{buffers, offloaded};
 pub use cause::{Cause, FileProblem, GpuProblem, Memory, OptionProblem, Part, cause, held_back};
 pub(crate) use line::{LogLine, lines_of_child, lines_of_router};
 pub(crate) use mark::LogMark;

@@ -20,6 +20,7 @@ mod proof;
 mod sighting;
 mod start;
 mod state;
+mod timing;
 
 pub use client::{Client, Slot, Target};
 pub use desk::{Desk, DeskConfig};
@@ -28,3 +29,4 @@ pub use preset::{ModelPlan, router_id};
 pub use sighting::Progress;
 pub use start::Ports;
 pub use state::{Loaded, ModelState, ModelStatus, Proof, Ready, RouterState};
+pub use timing::Timing;

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::client::Client;
 use super::state::Proof;
 use crate::error::EngineError;
-use crate::log::{buffers, lines_of_child};
+use crate::log::{buffers, lines_of_child, offloaded};
 
 /// Enough for a speed, little enough not to be waited for.
 const TOKENS: u32 = 24;
@@ -22,18 +22,28 @@ pub(super) async fn prove(
     model: &str,
     silence_max: Duration,
 ) -> Result<Spoken, EngineError> {
+    let body = json!({
+        "model": model, "prompt": PROMPT, "n_predict": TOKENS, "temperature": 0, "ignore_eos": true,
+        "stream": true, "return_progress": true,
+    });
+    hear(client, model, &body, silence_max).await
+}
+
+/// Asks and listens to the end.
+pub(super) async fn hear(
+    client: &Client,
+    model: &str,
+    body: &Value,
+    silence_max: Duration,
+) -> Result<Spoken, EngineError> {
     let failed = |problem: String| EngineError::ProofFailed {
         id: model.to_owned(),
         problem,
         tail: Vec::new(),
     };
     let silent = |_| failed(format!("nothing for {} s", silence_max.as_secs()));
-    let body = json!({
-        "model": model, "prompt": PROMPT, "n_predict": TOKENS, "temperature": 0, "ignore_eos": true,
-        "stream": true, "return_progress": true,
-    });
     let asked_at = Instant::now();
-    let stream = match timeout(silence_max, client.generate(&body))
+    let stream = match timeout(silence_max, client.generate(body))
         .await
         .map_err(silent)?
     {
@@ -68,9 +78,11 @@ pub(super) async fn prove(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spoken {
     first_token: Duration,
-    decode: Option<TokensPerSecond>,
-    prefill: Option<TokensPerSecond>,
-    tokens: u32,
+    pub(super) decode: Option<TokensPerSecond>,
+    pub(super) prefill: Option<TokensPerSecond>,
+    pub(super) tokens: u32,
+    /// Tokens of the prompt that were read, not found in a cache.
+    pub(super) read: u32,
 }
 
 fn spoken(last: &Value, first_token: Option<Duration>) -> Option<Spoken> {
@@ -85,6 +97,10 @@ fn spoken(last: &Value, first_token: Option<Duration>) -> Option<Spoken> {
         decode: speed("predicted_per_second").filter(|_| tokens > 1),
         prefill: speed("prompt_per_second"),
         tokens: u32::try_from(tokens).ok()?,
+        read: timings["prompt_n"]
+            .as_u64()
+            .and_then(|read| u32::try_from(read).ok())
+            .unwrap_or_default(),
     })
 }
 
@@ -101,6 +117,7 @@ pub(super) fn measure(
         planned,
         resident: child.and_then(process::resident),
         buffers: buffers(&lines),
+        offloaded: offloaded(&lines),
         first_token_ms: spoken.first_token.as_secs_f64() * 1_000.0,
         decode: spoken.decode,
         prefill: spoken.prefill,

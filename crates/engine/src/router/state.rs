@@ -134,6 +134,8 @@ pub struct Proof {
     pub resident: Option<Resident>,
     /// What llama.cpp says it has allocated.
     pub buffers: Vec<Buffer>,
+    /// Layers on devices, and all of them, the output counted as one; unknown where the engine does not say it.
+    pub offloaded: Option<(u32, u32)>,
     pub first_token_ms: f64,
     /// Unknown when it said a single token.
     pub decode: Option<TokensPerSecond>,

@@ -9,5 +9,6 @@
 mod chat;
 mod front;
 mod lifecycle;
+mod proof;
 mod room;
 mod setup;

@@ -13,6 +13,7 @@ import { ContextPill, FitPill, SpeedPill } from "@/features/picker/pills";
 import { PlanGauges } from "@/gauge/PlanView";
 import { faultTitle } from "@/i18n/faults";
 import { useFormat } from "@/i18n/format";
+import { reasonText } from "@/i18n/reasons";
 import { useAsk, useTell } from "@/state/ask";
 import { isActive } from "@/state/live";
 import type { Choosable } from "@/state/models";
@@ -183,6 +184,11 @@ function Actions({ model }: { model: Choosable }) {
             {t("models.stop")}
           </Button>
         </div>
+        {moving.notes?.map((note) => (
+          <p key={JSON.stringify(note)} className="mb-1.5 text-sm text-ink-2">
+            {reasonText(t, format, note)}
+          </p>
+        ))}
         <Bar
           label={t("picker.downloading")}
           value={moving.totalBytes === 0 ? undefined : moving.doneBytes / moving.totalBytes}

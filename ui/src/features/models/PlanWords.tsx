@@ -1,3 +1,4 @@
+import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { Columns } from "@/components/Columns";
@@ -63,6 +64,15 @@ export function PlanWords({ plan }: { plan: Plan }) {
                 `${format.seconds(speed.firstTokenS.low)} – ${format.seconds(speed.firstTokenS.high)}`,
                 t("models.firstWordAbout", { n: speed.firstTokenS.promptTokens }),
               ],
+              ...(speed.turnS
+                ? [
+                    [
+                      t("models.wholeAnswer"),
+                      `${format.seconds(speed.turnS.low)} – ${format.seconds(speed.turnS.high)}`,
+                      t("models.wholeAnswerAbout", { n: speed.turnS.answerTokens }),
+                    ] as [string, string, string],
+                  ]
+                : []),
             ]}
           />
           <p className="mt-1.5 text-xs text-ink-3">{t(`models.basis.${speed.basis}`)}</p>
@@ -113,6 +123,13 @@ export function ProofTable({ proof }: { proof: Proof }) {
       format.bytes(part.plannedBytes),
       part.reportedBytes === undefined ? "–" : format.bytes(part.reportedBytes),
     ]),
+    ...proof.pools
+      .filter((pool) => pool.device !== undefined)
+      .map((pool): [string, string, string] => [
+        pool.name,
+        pool.plannedBytes === undefined ? "–" : format.bytes(pool.plannedBytes),
+        format.bytes(pool.weightsBytes + pool.contextBytes + pool.computeBytes),
+      ]),
     [
       t("models.proofSpeed"),
       proof.plannedTps ? format.range(proof.plannedTps.low, proof.plannedTps.high) : "–",
@@ -121,30 +138,59 @@ export function ProofTable({ proof }: { proof: Proof }) {
     [t("models.proofFirst"), "–", format.seconds(proof.firstTokenMs / 1000)],
   ];
   return (
-    <table className="num w-full text-base">
-      <Columns
-        columns={[
-          { name: t("models.proof"), unseen: true },
-          { name: t("models.proofPlanned"), className: "w-28 text-right" },
-          { name: t("models.proofMeasured"), className: "w-28 text-right" },
-        ]}
-      />
-      <tbody>
-        {rows.map(([label, planned, measured], index) => (
-          <tr key={label} className="border-t border-hairline">
-            <th
-              scope="row"
-              className={`py-1.5 text-left font-normal text-ink-2 ${index > 0 && index <= proof.parts.length ? "pl-4" : ""}`}
-            >
-              {label}
-            </th>
-            <td className="py-1.5 text-right">{planned}</td>
-            <td className="py-1.5 text-right font-medium">{measured}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <>
+      {proof.findings.length > 0 && (
+        <ul className="mb-3 flex flex-col gap-1.5 text-base text-ink-2">
+          {proof.findings.map((finding) => (
+            <li key={`${finding.code}${JSON.stringify(finding.params)}`} className="flex gap-2.5">
+              <span className="mt-2.25 h-0.5 w-3 shrink-0 rounded-full bg-signal" aria-hidden="true" />
+              {reasonText(t, format, finding)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <table className="num w-full text-base">
+        <Columns
+          columns={[
+            { name: t("models.proof"), unseen: true },
+            { name: t("models.proofPlanned"), className: "w-28 text-right" },
+            { name: t("models.proofMeasured"), className: "w-28 text-right" },
+          ]}
+        />
+        <tbody>
+          {rows.map(([label, planned, measured], index) => (
+            <tr key={label} className="border-t border-hairline">
+              <th
+                scope="row"
+                className={`py-1.5 text-left font-normal text-ink-2 ${index > 0 && index <= proof.parts.length ? "pl-4" : ""}`}
+              >
+                {label}
+              </th>
+              <td className="py-1.5 text-right">{planned}</td>
+              <td className="py-1.5 text-right font-medium">{measured}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
   );
+}
+
+/** A fact of the catalog that nobody confirmed, by its name there. */
+function unverifiedText(t: TFunction, fact: string): string {
+  switch (fact) {
+    case "parameters":
+    case "activeParameters":
+    case "contextTrained":
+    case "tools":
+    case "reasoning":
+    case "modalities":
+    case "licence":
+    case "shape":
+      return t(`models.unverifiedFact.${fact}`);
+    default:
+      return fact;
+  }
 }
 
 export function Facts({ model }: { model: Choosable }) {
@@ -161,6 +207,15 @@ export function Facts({ model }: { model: Choosable }) {
       </a>,
     ]);
   } else if (disk?.licence) rows.push([t("models.licence"), disk.licence]);
+  if (entry && entry.rankReason !== "") {
+    rows.push([t("models.rank"), t("models.rankValue", { rank: entry.rank, reason: entry.rankReason })]);
+  }
+  if (entry?.unverified) {
+    rows.push([
+      t("models.unverifiedFacts"),
+      entry.unverified.map((fact) => unverifiedText(t, fact)).join(", "),
+    ]);
+  }
   const facts = plan?.model;
   if (facts) {
     rows.push([

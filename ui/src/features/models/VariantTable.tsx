@@ -59,6 +59,9 @@ export function VariantTable({
                           ? t("models.variantPick")
                           : ""}
                     </span>
+                    {variant.unverified && (
+                      <span className="ml-2 text-xs text-ink-3">{t("models.unverified")}</span>
+                    )}
                   </th>
                   <td className="py-2 text-right">{format.bytes(variant.bytes)}</td>
                   <td className="py-2 pl-6">

@@ -263,6 +263,8 @@ const LATER = new Set([
   "fromCatalog",
   "turnTime",
   "speedMeasured",
+  "speedOfOwnRun",
+  "startTime",
 ]);
 
 function firstReasons(pick: Candidate): Reason[] {

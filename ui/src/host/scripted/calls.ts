@@ -99,6 +99,23 @@ export function callTable(world: World): CallTable {
       }
       return {};
     },
+    "bench/run": ({ model }) => ({
+      model,
+      engine: "b11429-cpu",
+      promptTokens: 540,
+      answerTokens: 48,
+      runs: 3,
+      prefillTps: 820,
+      decodeTps: 34,
+    }),
+    "models/refresh": () => ({
+      serial: 1,
+      issued: "2026-11-30",
+      models: library().catalog.length,
+      modelsInUse: library().catalog.length,
+      leftOut: [],
+      newer: false,
+    }),
     "models/list": library,
     "models/pull": ({ model, licenceAccepted }) => {
       const [id = "", quant = "Q4_K_M"] = model.split(":");

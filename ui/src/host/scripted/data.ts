@@ -162,6 +162,8 @@ export function catalog(
       activeParameters: facts.active,
       contextTrained: facts.trained,
       abilities: one.abilities,
+      rank: 50,
+      rankReason: "",
       variants: one.quants.map((quant) => ({
         quant,
         bytes: fileBytes(one.id, quant),
@@ -290,6 +292,8 @@ export function loaded(id: string, quant: string, where: MachineName): LoadedMod
         },
       ],
       firstTokenMs: 212,
+      pools: [],
+      findings: [],
       decodeTps: (plan.speed?.decodeTps.mid ?? 30) * 1.03,
       ...(plan.speed ? { plannedTps: plan.speed.decodeTps } : {}),
     },
