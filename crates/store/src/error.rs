@@ -55,6 +55,8 @@ pub enum StoreError {
     NoConversation { id: String },
     #[error("there is no message {id}")]
     NoMessage { id: String },
+    #[error("nothing was asked in {conversation} yet")]
+    NoQuestion { conversation: String },
     /// Ended already, so nothing can be added to it.
     #[error("the answer {id} has ended")]
     AlreadyEnded { id: String },

@@ -135,6 +135,18 @@ impl Store {
             .await
     }
 
+    /// Another empty answer to the last question, beside the one that it had. Otherwise as [`Self::begin_turn`].
+    pub async fn begin_turn_again(
+        &self,
+        conversation: &str,
+        model: &str,
+        now: i64,
+    ) -> Result<Begun, StoreError> {
+        let (conversation, model) = (conversation.to_owned(), model.to_owned());
+        self.ask_in_haste(move |db| db.begin_turn_again(&conversation, &model, now))
+            .await
+    }
+
     /// A person's message behind the last one. The first gives the conversation its title.
     pub async fn add_user_message(
         &self,
@@ -182,6 +194,31 @@ impl Db {
             set_model(transaction, conversation, model)?;
             let before = open(transaction, conversation)?.messages;
             let user = add_user_message(transaction, conversation, text, now)?;
+            let answer = begin_answer(transaction, writers, conversation, now)?;
+            Ok(Begun {
+                before,
+                conversation: get(transaction, conversation)?,
+                user,
+                answer,
+            })
+        })
+    }
+
+    fn begin_turn_again(&mut self, conversation: &str, model: &str, now: i64) -> Result<Begun, StoreError> {
+        self.write(|transaction, writers| {
+            check_idle(transaction, writers, conversation, now)?;
+            set_model(transaction, conversation, model)?;
+            let mut before = open(transaction, conversation)?.messages;
+            while before
+                .last()
+                .is_some_and(|message| message.role == Role::Assistant)
+            {
+                before.pop();
+            }
+            let user = before.pop().ok_or_else(|| StoreError::NoQuestion {
+                conversation: conversation.to_owned(),
+            })?;
+            moved_on(transaction, conversation, &user.id, now)?;
             let answer = begin_answer(transaction, writers, conversation, now)?;
             Ok(Begun {
                 before,

@@ -164,6 +164,14 @@ calls! {
         #[ts(optional)]
         model: Option<String>
     } -> Started;
+    /// Answers the last question once more. The answer that it had stays in the store, on a branch that is not shown.
+    "turn/again" AnswerAgain {
+        conversation: String,
+        /// Missing: the conversation's model, else the default model.
+        #[serde(default)]
+        #[ts(optional)]
+        model: Option<String>
+    } -> Started;
     "turn/stop" StopTurn { conversation: String } -> Done;
     "settings/read" ReadSettings {} -> Settings;
     "settings/write" WriteSettings { settings: Settings } -> Settings;

@@ -27,10 +27,11 @@ pub enum Event {
     ConversationChanged {
         conversation: ConversationSummary,
     },
-    /// `turn` is also the id of the answer's message; `user` is the message that was added.
+    /// `turn` is also the id of the answer's message.
     TurnStarted {
         conversation: String,
         turn: String,
+        /// The question. Where it is known already it is answered again, and what followed it is no longer shown.
         user: Message,
     },
     /// The prompt is being read: `done` of `total` tokens.

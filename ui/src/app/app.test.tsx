@@ -124,6 +124,16 @@ describe("a chat", () => {
     expect(screen.getByText("first word after 0.4 s")).toBeVisible();
   });
 
+  it("answers again in the place of the last answer", async () => {
+    const { user, bodies } = open("ready,fast");
+    await user.type(await screen.findByRole("textbox", { name: "Message" }), "How do tides work?{Enter}");
+    await user.click(await screen.findByRole("button", { name: "Answer again" }));
+    await waitFor(() => expect(bodies("turn/again")).toHaveLength(1));
+    await screen.findByRole("button", { name: "Answer again" });
+    expect(screen.getAllByRole("article", { name: "You" })).toHaveLength(1);
+    expect(screen.getAllByRole("article", { name: "Answer" })).toHaveLength(1);
+  });
+
   it("stops by Esc, but leaves Esc to an open picker", async () => {
     const { user, bodies } = open("streaming,frozen", "/c/c-live");
     expect(await screen.findByRole("button", { name: /Stop the answer/ })).toBeVisible();

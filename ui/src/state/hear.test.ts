@@ -43,6 +43,13 @@ describe("a turn", () => {
     expect(thread.messages).toHaveLength(1);
   });
 
+  it("takes the place of the answer that a question had", () => {
+    const first = after(emptyThread("c"), started, text("wrong"), ended());
+    const again: TurnEvent = { type: "turnStarted", conversation: "c", turn: "t2", user };
+    const thread = after(first, again, text("right", "t2"), ended("t2"));
+    expect(thread.messages.map((one) => one.text)).toEqual(["hi", "right"]);
+  });
+
   it("does not add the answer twice when its end is heard again", () => {
     const thread = after(emptyThread("c"), started, text("a"), ended(), ended());
     expect(thread.messages).toHaveLength(2);

@@ -81,10 +81,11 @@ function longer(one = "", other = ""): string {
 export function hear(thread: Thread, event: TurnEvent): Thread {
   switch (event.type) {
     case "turnStarted": {
-      const known = thread.messages.some((message) => message.id === event.user.id);
+      const known = thread.messages.findIndex((message) => message.id === event.user.id);
       return {
         ...thread,
-        messages: known ? thread.messages : [...thread.messages, event.user],
+        // A question that is answered again loses the answer that it had.
+        messages: known < 0 ? [...thread.messages, event.user] : thread.messages.slice(0, known + 1),
         writing: { turn: event.turn, text: "", reasoning: "" },
       };
     }

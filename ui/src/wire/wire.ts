@@ -571,7 +571,11 @@ export type Conversations = { conversations: Array<ConversationSummary>, };
 
 export type Removed = { freedBytes: number, };
 
-export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, user: Message, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
+export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, 
+/**
+ * The question. Where it is known already it is answered again, and what followed it is no longer shown.
+ */
+user: Message, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
 
 export type ReadStatus = Record<symbol, never>;
 
@@ -673,6 +677,12 @@ export type StartTurn = { conversation: string, text: string,
  */
 model?: string, };
 
+export type AnswerAgain = { conversation: string, 
+/**
+ * Missing: the conversation's model, else the default model.
+ */
+model?: string, };
+
 export type StopTurn = { conversation: string, };
 
 export type ReadSettings = Record<symbol, never>;
@@ -723,6 +733,7 @@ export interface Calls {
   "conversations/delete": { body: DeleteConversation; reply: Done };
   "conversations/restore": { body: RestoreConversation; reply: Done };
   "turn/start": { body: StartTurn; reply: Started };
+  "turn/again": { body: AnswerAgain; reply: Started };
   "turn/stop": { body: StopTurn; reply: Done };
   "settings/read": { body: ReadSettings; reply: Settings };
   "settings/write": { body: WriteSettings; reply: Settings };

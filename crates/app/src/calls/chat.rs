@@ -3,7 +3,7 @@ use std::sync::Arc;
 use plimsoll_os::clock;
 use plimsoll_store::Shown;
 use plimsoll_wire::{
-    Conversation, Conversations, CreateConversation, DeleteConversation, Done, Event, FaultCode,
+    AnswerAgain, Conversation, Conversations, CreateConversation, DeleteConversation, Done, Event, FaultCode,
     ListConversations, OpenConversation, RenameConversation, RestoreConversation, StartTurn, Started,
     StopTurn,
 };
@@ -11,7 +11,7 @@ use plimsoll_wire::{
 use crate::app::App;
 use crate::fault::{Failed, fault};
 use crate::to_wire;
-use crate::turns::LocalAnswering;
+use crate::turns::{Ask, LocalAnswering};
 
 pub(super) async fn list_conversations(
     app: Arc<App>,
@@ -71,8 +71,21 @@ pub(super) async fn start_turn(app: Arc<App>, call: StartTurn) -> Result<Started
     if call.text.trim().is_empty() {
         return Err(fault(FaultCode::BadRequest, [("what", "empty message".into())]).into());
     }
-    let conversation = app.store.conversation(&call.conversation).await?;
-    let model = match call.model.or_else(|| conversation.model.clone()) {
+    turn(app, &call.conversation, Ask::New(&call.text), call.model).await
+}
+
+pub(super) async fn answer_again(app: Arc<App>, call: AnswerAgain) -> Result<Started, Failed> {
+    turn(app, &call.conversation, Ask::Again, call.model).await
+}
+
+async fn turn(
+    app: Arc<App>,
+    conversation: &str,
+    ask: Ask<'_>,
+    model: Option<String>,
+) -> Result<Started, Failed> {
+    let of_conversation = app.store.conversation(conversation).await?.model;
+    let model = match model.or(of_conversation) {
         // Of a model that is ready nothing needs to be looked for on the disk.
         Some(name) => match app.router.ready(&name) {
             Some(id) => id,
@@ -87,10 +100,7 @@ pub(super) async fn start_turn(app: Arc<App>, call: StartTurn) -> Result<Started
     let answering = LocalAnswering {
         app: Arc::clone(&app),
     };
-    let id = app
-        .turns
-        .start(&call.conversation, &call.text, model, answering)
-        .await?;
+    let id = app.turns.start(conversation, ask, model, answering).await?;
     Ok(Started { id })
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn table() -> Table<App> {
         .on(chat::delete_conversation)
         .on(chat::restore_conversation)
         .on(chat::start_turn)
+        .on(chat::answer_again)
         .on(chat::stop_turn)
 }
 

@@ -15,6 +15,7 @@ impl ToFault for StoreError {
             | Self::Sql { path: at, .. } => told(FaultCode::StoreFailed, [path(at)]),
             Self::Full { path: at, .. } => told(FaultCode::DiskFull, [path(at)]),
             Self::NoConversation { id } => told(FaultCode::NotFound, [("conversation", id.as_str().into())]),
+            Self::NoQuestion { .. } => told(FaultCode::BadRequest, [("what", "no question".into())]),
             Self::NoMessage { id } | Self::AlreadyEnded { id } => {
                 told(FaultCode::NotFound, [("message", id.as_str().into())])
             }

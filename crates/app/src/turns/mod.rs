@@ -23,6 +23,15 @@ use crate::to_wire;
 
 pub(crate) use answer::{Answering, LocalAnswering, Question, ReadyModel, Streaming};
 
+/// What a turn is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ask<'a> {
+    /// A new message.
+    New(&'a str),
+    /// The last question, once more.
+    Again,
+}
+
 /// How the work on an answer ended, before it is written down.
 pub(crate) struct Outcome {
     pub(crate) end: ChatEnd,
@@ -112,26 +121,27 @@ impl Turns {
             .await;
     }
 
-    /// Adds the message, begins the answer and gives its id, which is also the turn's. From here on the turn
-    /// ends with exactly one `turnEnded`.
+    /// Begins the answer and gives its id, which is also the turn's. From here on the turn ends with exactly one
+    /// `turnEnded`.
     pub(crate) async fn start<A: Answering>(
         &self,
         conversation: &str,
-        text: &str,
+        ask: Ask<'_>,
         model: String,
         answering: A,
     ) -> Result<String, Failed> {
         let claim = self.claim(conversation, &model)?;
+        let now = clock::now_s();
         // Another of our processes may be at it: the store knows, and refuses.
         let Begun {
             before,
             conversation: begun,
             user,
             answer,
-        } = self
-            .store
-            .begin_turn(conversation, text, &model, clock::now_s())
-            .await?;
+        } = match ask {
+            Ask::New(text) => self.store.begin_turn(conversation, text, &model, now).await?,
+            Ask::Again => self.store.begin_turn_again(conversation, &model, now).await?,
+        };
         let turn = answer.id.clone();
         let question = Question {
             transcript: transcript(&before, &user),

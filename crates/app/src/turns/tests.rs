@@ -97,7 +97,7 @@ impl Ship {
 
     async fn ask(&self, text: &str, answering: impl Answering) -> String {
         self.turns
-            .start(&self.conversation, text, MODEL.to_owned(), answering)
+            .start(&self.conversation, Ask::New(text), MODEL.to_owned(), answering)
             .await
             .unwrap()
     }
@@ -290,7 +290,7 @@ async fn one_turn_at_a_time_in_a_conversation() {
         .turns
         .start(
             &ship.conversation,
-            "Second.",
+            Ask::New("Second."),
             MODEL.to_owned(),
             ship.at(&provider),
         )

@@ -138,6 +138,37 @@ async fn a_turn_begins_whole_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn a_question_is_answered_again_beside_its_first_answer() {
+    let (_folder, store) = fresh().await;
+    let chat = store.create_conversation(None, 1).await.unwrap();
+    let nothing = store.begin_turn_again(&chat.id, "m", 2).await.unwrap_err();
+    assert!(matches!(nothing, StoreError::NoQuestion { .. }), "{nothing:?}");
+
+    let first = store.begin_turn(&chat.id, "hi", "m", 2).await.unwrap();
+    let running = store.begin_turn_again(&chat.id, "m", 3).await.unwrap_err();
+    assert!(matches!(running, StoreError::AnswerRunning { .. }), "{running:?}");
+    store
+        .finish_answer(&first.answer.id, finish(End::Failed, 3))
+        .await
+        .unwrap();
+
+    let again = store.begin_turn_again(&chat.id, "other", 4).await.unwrap();
+    assert_eq!((&again.user, again.before.len()), (&first.user, 0));
+    assert_eq!(again.answer.parent.as_ref(), Some(&first.user.id));
+    store
+        .finish_answer(&again.answer.id, finish(End::Complete, 5))
+        .await
+        .unwrap();
+    let opened = store.open_conversation(&chat.id, 6).await.unwrap();
+    let shown: Vec<_> = opened.messages.iter().map(|message| &message.id).collect();
+    assert_eq!(shown, [&first.user.id, &again.answer.id]);
+    assert_eq!(opened.conversation.model.as_deref(), Some("other"));
+    // What comes next stands behind the new answer.
+    let next = store.begin_turn(&chat.id, "and?", "m", 7).await.unwrap();
+    assert_eq!(next.user.parent.as_ref(), Some(&again.answer.id));
+}
+
+#[tokio::test]
 async fn an_answer_ends_exactly_once() {
     let (_folder, store) = fresh().await;
     let chat = store.create_conversation(None, 1).await.unwrap();

@@ -79,6 +79,13 @@ impl FakeHub {
         self.shared.repos().commit(repo, files)
     }
 
+    /// As [`Self::commit`], with an id that is known beforehand: a catalog pins its files by it.
+    pub fn commit_as(&self, repo: &str, id: &str, files: &[(&str, FakeFile)]) {
+        let mut repos = self.shared.repos();
+        repos.commit(repo, files);
+        repos.rename_last(repo, id);
+    }
+
     /// The repository answers only requests with this token.
     pub fn gate(&self, repo: &str, token: &str) {
         self.shared.repos().gate(repo, token);

@@ -126,6 +126,12 @@ impl Repos {
         id
     }
 
+    /// Gives the last commit another id.
+    pub(super) fn rename_last(&mut self, name: &str, id: &str) {
+        let last = self.repos.get_mut(name).and_then(|repo| repo.commits.last_mut());
+        last.expect("something was committed").id = id.to_owned();
+    }
+
     pub(super) fn gate(&mut self, name: &str, token: &str) {
         self.repos.entry(name.to_owned()).or_default().gate = Some(token.to_owned());
     }

@@ -45,15 +45,12 @@ impl Shore {
             }],
         };
         let (_, variant) = catalog.find(SMOLLM2).unwrap();
-        let (repo, path, bytes) = (
-            variant.files[0].repo.clone(),
-            variant.files[0].path.clone(),
-            variant.bytes(),
-        );
+        let file = &variant.files[0];
+        let (repo, path, revision) = (file.repo.clone(), file.path.clone(), file.revision.clone());
+        let bytes = variant.bytes();
         let model = std::fs::read(real::model(real::SMOLLM2)).unwrap();
         assert_eq!(model.len() as u64, bytes.0, "the catalog means this very file");
-        let commit = hub.commit(&repo, &[(&path, FakeFile::lfs(model))]);
-        assert!(!commit.is_empty());
+        hub.commit_as(&repo, &revision, &[(&path, FakeFile::lfs(model))]);
         // Tests are short-lived, and the app wants a catalog that lives as long as the program.
         let catalog = Box::leak(Box::new(catalog));
         Self {
@@ -185,7 +182,7 @@ async fn the_one_click_fetches_both_at_once_goes_on_after_a_stop_and_ends_in_a_c
 async fn a_step_that_fails_says_why_and_the_next_click_goes_on() {
     let shore = Shore::start().await;
     let room = shore.room().await;
-    shore.hub.always(At::Head, Fault::Status(404));
+    shore.hub.always(At::Resolve, Fault::Status(404));
     let mut heard = room.app.hear();
     start(&room).await;
     let failed = to_the_end(&mut heard).await.pop().unwrap();

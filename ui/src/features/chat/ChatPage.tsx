@@ -116,8 +116,17 @@ export function ChatPage({ id }: { id: string }) {
     }
   }
 
-  const lastQuestion = thread?.messages.findLast((message) => message.role === "user")?.text;
-  const retry = lastQuestion === undefined ? undefined : () => void send(lastQuestion);
+  async function answerAgain() {
+    setFailed(undefined);
+    try {
+      await host.call("turn/again", { conversation: id, ...(inUse ? { model: inUse } : {}) });
+    } catch (thrown) {
+      setFailed({ fault: faultOf(thrown) });
+    }
+  }
+
+  const asked = thread?.messages.some((message) => message.role === "user") ?? false;
+  const retry = asked ? () => void answerAgain() : undefined;
   const fixes = useFixes({ model: inUse, ...(retry ? { retry } : {}) });
   async function again() {
     if (failed?.text !== undefined) {
@@ -135,7 +144,7 @@ export function ChatPage({ id }: { id: string }) {
   return (
     <section className="flex h-full flex-col">
       {thread?.loaded || thread?.writing ? (
-        <Thread thread={thread} fixes={fixes} />
+        <Thread thread={thread} fixes={fixes} {...(retry ? { onAgain: retry } : {})} />
       ) : (
         <div className="grid flex-1 place-items-center text-sm text-ink-3">
           {!failed && (

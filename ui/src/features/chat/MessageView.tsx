@@ -1,5 +1,7 @@
+import { RotateCcw } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
+import { IconButton } from "@/components/Button";
 import { Bar } from "@/components/Bar";
 import { CopyButton } from "@/components/CopyButton";
 import { FaultCard, type FixActions } from "@/components/FaultCard";
@@ -18,10 +20,13 @@ export function MessageView({
   message,
   writing,
   fixes,
+  onAgain,
 }: {
   message?: Message;
   writing?: Writing;
   fixes: FixActions;
+  /** On the last answer only. */
+  onAgain?: () => void;
 }) {
   const { t } = useTranslation();
   if (message?.role === "user") {
@@ -51,6 +56,11 @@ export function MessageView({
       {/* The line is there from the start, so that nothing moves when its figures come. */}
       <div className="mt-2 -ml-1.5 flex min-h-7 items-center gap-1 text-ink-3">
         {message && text !== "" && <CopyButton label={t("chat.copyAnswer")} text={() => text} />}
+        {message && onAgain && (
+          <IconButton label={t("chat.again")} size="sm" onClick={onAgain}>
+            <RotateCcw size={15} />
+          </IconButton>
+        )}
         {message?.stats && <Stats stats={message.stats} />}
       </div>
     </article>

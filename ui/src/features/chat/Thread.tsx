@@ -21,7 +21,16 @@ const NEAR = 2400;
 
 const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActions }) {
+export function Thread({
+  thread,
+  fixes,
+  onAgain,
+}: {
+  thread: ThreadState;
+  fixes: FixActions;
+  /** Answers the last question once more. */
+  onAgain?: () => void;
+}) {
   const { t } = useTranslation();
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = useStickToBottom({
     initial: "instant",
@@ -38,6 +47,9 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
     is: { message },
   }));
   if (thread.writing) items.push({ key: thread.writing.turn, is: { writing: thread.writing } });
+
+  // Only the last answer can be tried again.
+  const { retry: _retry, checkConnection: _check, ...ofOlder } = fixes;
 
   function showEarlier() {
     // What is on the screen stays where it is when earlier messages come in above it.
@@ -66,8 +78,13 @@ export function Thread({ thread, fixes }: { thread: ThreadState; fixes: FixActio
               {t("chat.earlier", { n: Math.min(STEP, hidden) })}
             </Button>
           )}
-          {items.map((item) => (
-            <MessageView key={item.key} {...item.is} fixes={fixes} />
+          {items.map((item, at) => (
+            <MessageView
+              key={item.key}
+              {...item.is}
+              fixes={at === items.length - 1 ? fixes : ofOlder}
+              {...(onAgain && at === items.length - 1 ? { onAgain } : {})}
+            />
           ))}
         </div>
       </div>

@@ -254,6 +254,22 @@ export function callTable(world: World): CallTable {
       if (!world.frozen) answer(world, id, turn, /code|python|function/i.test(text) ? CODE : TIDES);
       return { id: turn };
     },
+    "turn/again": ({ conversation: id, model }) => {
+      const one = conversation(id);
+      if (one.running !== undefined) refuse("busy", ["retry"]);
+      const at = one.messages.findLastIndex((message) => message.role === "user");
+      const user = one.messages[at];
+      if (!user) refuse("badRequest", []);
+      one.messages = one.messages.slice(0, at + 1);
+      if (model) one.model = model;
+      one.updatedAt = now();
+      const turn = freshId("m");
+      one.running = turn;
+      world.changed(one);
+      world.emit({ type: "turnStarted", conversation: id, turn, user });
+      if (!world.frozen) answer(world, id, turn, TIDES);
+      return { id: turn };
+    },
     "turn/stop": ({ conversation: id }) => {
       const one = conversation(id);
       if (one.running !== undefined) endTurn(world, id, one.running, "stopped");

@@ -13,11 +13,20 @@ export function overridden(world: World): Machine {
   const found = machine(world.where);
   const said = world.overrides;
   const own = (value: number) => ({ value, source: "you" });
+  /** What is held stays held; what is free is the rest. */
+  const free = (total: number, foundTotal: number, foundFree = 0) =>
+    Math.max(0, total - (foundTotal - foundFree));
   return {
     ...found,
     memory: {
       ...found.memory,
-      ...(said.memoryBytes === undefined ? {} : { totalBytes: said.memoryBytes, source: "you" }),
+      ...(said.memoryBytes === undefined
+        ? {}
+        : {
+            totalBytes: said.memoryBytes,
+            availableBytes: free(said.memoryBytes, found.memory.totalBytes, found.memory.availableBytes),
+            source: "you",
+          }),
       ...(said.reserveBytes === undefined ? {} : { reserveBytes: own(said.reserveBytes) }),
       ...(said.bandwidthBytesPerS === undefined ? {} : { bandwidthBytesPerS: own(said.bandwidthBytesPerS) }),
     },
@@ -26,7 +35,13 @@ export function overridden(world: World): Machine {
       if (word?.ignored) return [];
       return {
         ...device,
-        ...(word?.totalBytes === undefined ? {} : { totalBytes: word.totalBytes, source: "you" }),
+        ...(word?.totalBytes === undefined
+          ? {}
+          : {
+              totalBytes: word.totalBytes,
+              freeBytes: free(word.totalBytes, device.totalBytes, device.freeBytes),
+              source: "you",
+            }),
         ...(word?.bandwidthBytesPerS === undefined
           ? {}
           : { bandwidthBytesPerS: own(word.bandwidthBytesPerS) }),
