@@ -12,7 +12,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Answering, Outcome, Question, ReadyModel, Streaming, Turns};
+use super::{Answering, Ask, Outcome, Question, ReadyModel, Streaming, Turns};
 use crate::bus::{Bus, Hearing};
 use crate::to_wire;
 

@@ -129,7 +129,7 @@ impl Repos {
     /// Gives the last commit another id.
     pub(super) fn rename_last(&mut self, name: &str, id: &str) {
         let last = self.repos.get_mut(name).and_then(|repo| repo.commits.last_mut());
-        last.expect("something was committed").id = id.to_owned();
+        id.clone_into(&mut last.expect("something was committed").id);
     }
 
     pub(super) fn gate(&mut self, name: &str, token: &str) {
