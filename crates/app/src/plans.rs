@@ -9,7 +9,7 @@ use plimsoll_engine::{Engines, ModelStatus, RouterState};
 use plimsoll_hardware::{Backend, Machine};
 use plimsoll_os::process;
 use plimsoll_planner::memory::{CacheType, Outputs, Release};
-use plimsoll_planner::{self as planner, Anchor, Held, Shape, Situation, Verdict, Wishes};
+use plimsoll_planner::{self as planner, Anchor, Draft, Goal, Held, Shape, Situation, Verdict, Wishes};
 use plimsoll_store::Store;
 use plimsoll_units::Bytes;
 use plimsoll_wire::{self as wire, FaultCode, MakePlan, PlanWishes};
@@ -87,7 +87,9 @@ impl Planner {
         let inspected = models.inspect(on_disk.first_file()?).await?;
         // What others have taken meanwhile decides whether it loads.
         let ground = self.here(models, &[], Freshness::Anew).await?;
-        let plan = self.plan(&ground, &inspected.shape, &to_wishes(wishes)?)?;
+        let mut planned = to_wishes(wishes)?;
+        planned.draft = drafting(models, wishes).await?;
+        let plan = self.plan(&ground, &inspected.shape, &planned)?;
         let needs = || {
             plan.memory
                 .devices
@@ -122,7 +124,8 @@ impl Planner {
             Some(machine) => self.elsewhere(models, machine, &anchors).await?,
             None => self.here(models, &anchors, RECENT).await?,
         };
-        let wishes = to_wishes(&call.wishes)?;
+        let mut wishes = to_wishes(&call.wishes)?;
+        wishes.draft = drafting(models, &call.wishes).await?;
         let (id, shape) = shape_of(models, &call.model).await?;
         Ok(to_wire::plan(&id, &self.plan(&ground, &shape, &wishes)?))
     }
@@ -353,6 +356,15 @@ async fn anchors_from(models: &Models, given: &[wire::Anchor]) -> Result<Vec<Anc
     Ok(anchors)
 }
 
+/// What is to guess ahead, with its shape.
+async fn drafting(models: &Models, wishes: &PlanWishes) -> Result<Option<Draft>, Failed> {
+    Ok(match wishes.draft.as_deref() {
+        None => None,
+        Some("own") => Some(Draft::Own),
+        Some(name) => Some(Draft::Model(Box::new(shape_of(models, name).await?.1))),
+    })
+}
+
 fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
     let wrong = |what: &'static str, value: &str| {
         fault(
@@ -378,7 +390,12 @@ fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
         }
         None => None,
     };
+    let goal = match wishes.goal.as_deref() {
+        Some(text) => text.parse::<Goal>().map_err(|_| wrong("goal", text))?,
+        None => Goal::default(),
+    };
     Ok(Wishes {
+        goal,
         context: wishes.context,
         slots: wishes.slots,
         kv,
@@ -390,6 +407,7 @@ fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
         tensor_split: wishes.tensor_split.clone(),
         host_experts: wishes.host_experts,
         projector,
+        draft: None,
         prompt_tokens: wishes.prompt_tokens,
     })
 }

@@ -70,6 +70,8 @@ pub(crate) struct PlanArgs {
     pub(crate) machine: Option<PathBuf>,
     #[arg(long, value_name = "FILE")]
     pub(crate) anchors: Option<PathBuf>,
+    #[arg(long, value_name = "GOAL")]
+    pub(crate) goal: Option<Goal>,
     #[arg(short, long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) context: Option<u32>,
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -92,8 +94,8 @@ pub(crate) struct PlanArgs {
     pub(crate) host_experts: Option<u32>,
     #[arg(long, value_name = "FILE")]
     pub(crate) projector: Option<PathBuf>,
-    #[arg(long, value_name = "FILE")]
-    pub(crate) draft: Option<PathBuf>,
+    #[arg(long, value_name = "own|MODEL")]
+    pub(crate) draft: Option<String>,
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) prompt_tokens: Option<u32>,
 }
@@ -102,6 +104,7 @@ impl PlanArgs {
     pub(crate) fn wishes(&self) -> PlanWishes {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
         PlanWishes {
+            goal: self.goal.map(Goal::name),
             context: self.context,
             slots: self.slots,
             kv: self.kv.map(Kv::name),
@@ -113,7 +116,7 @@ impl PlanArgs {
             tensor_split: self.tensor_split.clone(),
             host_experts: self.host_experts,
             projector: path(&self.projector),
-            draft: path(&self.draft),
+            draft: self.draft.clone(),
             prompt_tokens: self.prompt_tokens,
         }
     }
@@ -124,6 +127,24 @@ fn share(text: &str) -> Result<f64, String> {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         Ok(_) => Err("not a share".to_owned()),
         Err(why) => Err(why.to_string()),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    Balanced,
+    LongestContext,
+    Fastest,
+}
+
+impl Goal {
+    fn name(self) -> String {
+        match self {
+            Self::Balanced => "balanced",
+            Self::LongestContext => "longestContext",
+            Self::Fastest => "fastest",
+        }
+        .to_owned()
     }
 }
 

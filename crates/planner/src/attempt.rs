@@ -3,12 +3,12 @@
 use plimsoll_units::Bytes;
 
 use crate::memory::{self, HostCpu, Layout, Load, MemoryBackend, Pool, Release};
-use crate::overhead;
+use crate::overhead::{self, Overhead, Part};
 use crate::plan::{DeviceNeed, Need};
 use crate::settings::LoadMode;
 use crate::situation::Ground;
 use crate::speed::{self, Anchor, Learned, Question, Speed, Vectors, Whole, Work, Worker, WorkerKind};
-use crate::{Shape, Situation};
+use crate::{Draft, Shape, Situation, Wishes};
 
 /// A device in the order in which llama.cpp lists them.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,7 @@ pub(crate) struct Bench<'a> {
     learned: Learned,
     host_libraries: Option<Bytes>,
     projector: Bytes,
+    draft: Option<&'a Draft>,
     /// Of the engine, when known.
     backends: Option<Vec<MemoryBackend>>,
 }
@@ -93,7 +94,7 @@ impl Attempt {
 }
 
 impl<'a> Bench<'a> {
-    pub(crate) fn new(shape: &'a Shape, situation: &'a Situation<'a>, projector: Bytes) -> Self {
+    pub(crate) fn new(shape: &'a Shape, situation: &'a Situation<'a>, wishes: &'a Wishes) -> Self {
         let ground = Ground::of(situation);
         let machine = situation.machine;
         let mut devices: Vec<Device> = (0..)
@@ -126,7 +127,8 @@ impl<'a> Bench<'a> {
             anchors: &situation.anchors,
             learned: Learned::of(&[], None),
             host_libraries: situation.host_libraries,
-            projector,
+            projector: wishes.projector.unwrap_or_default(),
+            draft: wishes.draft.as_ref().filter(|draft| draft.suits(shape)),
             backends: situation
                 .engine
                 .backends
@@ -177,6 +179,11 @@ impl<'a> Bench<'a> {
             .chain(used_backends)
             .collect();
         let backends = known.then_some(all.as_slice());
+        let drafting = self.drafting(&load, used);
+        let draft_at = |at: usize| {
+            let bytes = drafting.get(at).map(|kinds| kinds.total()).unwrap_or_default();
+            (bytes > Bytes::ZERO).then(|| Overhead::exact(Part::Draft, bytes))
+        };
         let mut shared = Bytes::ZERO;
         let mut devices = Vec::new();
         for (number, (device, &kinds)) in used.iter().zip(&breakdown.devices).enumerate() {
@@ -191,7 +198,7 @@ impl<'a> Bench<'a> {
                 projector: if number == 0 { self.projector } else { Bytes::ZERO },
                 // The line lies where the highest estimate still fits.
                 budget: self.line(room.less(context.high.less(context.bytes))),
-                overhead: vec![context],
+                overhead: draft_at(number).into_iter().chain([context]).collect(),
             };
             if device.shared {
                 shared = shared.plus(need.total());
@@ -211,7 +218,7 @@ impl<'a> Bench<'a> {
                 Bytes::ZERO
             },
             budget: self.line(self.ground.host_room.less(shared).less(spread)),
-            overhead: parts,
+            overhead: draft_at(used.len()).into_iter().chain(parts).collect(),
         };
         let on_devices: Bytes = breakdown.devices.iter().map(|kinds| kinds.weights).sum();
         Attempt {
@@ -221,6 +228,14 @@ impl<'a> Bench<'a> {
             host,
             copied: breakdown.repacked.plus(on_devices),
         }
+    }
+
+    fn drafting(&self, load: &Load, used: &[Device]) -> Vec<memory::Kinds> {
+        let Some(draft) = self.draft else {
+            return Vec::new();
+        };
+        let pools: Vec<Pool> = used.iter().map(|device| device.pool).collect();
+        draft.needs(self.shape, load, &pools, self.cpu, self.release)
     }
 
     /// The general rule may be off by a tenth.

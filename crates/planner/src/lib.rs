@@ -6,6 +6,7 @@
 
 mod attempt;
 mod compute;
+mod draft;
 pub mod memory;
 mod overhead;
 mod plan;
@@ -19,14 +20,15 @@ mod speed;
 mod why;
 mod wishes;
 
+pub use draft::Draft;
 pub use memory::{CacheType, Outputs, Release, UnknownCacheType};
 pub use overhead::{Overhead, Part};
 pub use plan::{DeviceNeed, Memory, Need, Plan, PlannedModel, Verdict};
 pub use recommend::{ANSWER_TOKENS, Alternative, Pick, Recommendation, Rejected, recommend};
 pub use search::plan;
-pub use settings::{DeviceUse, LoadMode, Settings};
+pub use settings::{DeviceUse, DraftUse, LoadMode, Settings};
 pub use shape::Shape;
 pub use situation::{Engine, Held, Situation};
 pub use speed::{Anchor, Basis, Range, Speed};
 pub use why::{Why, WhyParam};
-pub use wishes::{PlanError, Wishes};
+pub use wishes::{Goal, PlanError, UnknownGoal, Wishes};

@@ -22,6 +22,8 @@ pub struct Overhead {
 pub enum Part {
     /// Weights in the order that the processor's vector units want.
     Repack,
+    /// What drafts: its weights, cache and work.
+    Draft,
     /// Rows of logits that are handed over.
     Outputs,
     /// Earlier conversations, kept so that going back to one is quick. Fills with use.
@@ -39,6 +41,7 @@ impl Part {
     pub const fn code(self) -> &'static str {
         match self {
             Self::Repack => "repack",
+            Self::Draft => "draft",
             Self::Outputs => "outputs",
             Self::PromptCache => "promptCache",
             Self::Checkpoints => "checkpoints",
@@ -52,13 +55,13 @@ impl Part {
     pub const fn fills_with_use(self) -> bool {
         match self {
             Self::PromptCache | Self::Checkpoints => true,
-            Self::Repack | Self::Outputs | Self::Backend | Self::Process => false,
+            Self::Repack | Self::Draft | Self::Outputs | Self::Backend | Self::Process => false,
         }
     }
 }
 
 impl Overhead {
-    const fn exact(part: Part, bytes: Bytes) -> Self {
+    pub(crate) const fn exact(part: Part, bytes: Bytes) -> Self {
         Self {
             part,
             low: bytes,

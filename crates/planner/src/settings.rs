@@ -23,6 +23,7 @@ pub struct Settings {
     pub host_expert_layers: u32,
     pub load_mode: LoadMode,
     pub devices: DeviceUse,
+    pub draft: Option<DraftUse>,
 }
 
 /// How the weights come into memory.
@@ -33,6 +34,15 @@ pub enum LoadMode {
     Read,
     /// Mapped from the file.
     Map,
+}
+
+/// Who guesses ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DraftUse {
+    /// Layers in the model's own file.
+    Own,
+    /// A model in a file of its own, which whoever starts the engine names.
+    Model,
 }
 
 /// Which devices llama.cpp may touch.
@@ -61,6 +71,7 @@ impl Settings {
             host_expert_layers: load.host_experts,
             load_mode,
             devices,
+            draft: None,
         }
     }
 
@@ -108,6 +119,17 @@ impl Settings {
         }
         if self.host_expert_layers > 0 {
             out.push(("n-cpu-moe", self.host_expert_layers.to_string()));
+        }
+        // A model's file is named by whoever starts the engine, and its kind with it.
+        if self.draft == Some(DraftUse::Own) {
+            let layers = if self.gpu_layers == 0 { "0" } else { "all" };
+            out.extend([
+                ("spec-type", "draft-mtp".to_owned()),
+                ("spec-draft-n-max", crate::draft::DRAFTED.to_string()),
+                ("spec-draft-ngl", layers.to_owned()),
+                ("spec-draft-type-k", "f16".to_owned()),
+                ("spec-draft-type-v", "f16".to_owned()),
+            ]);
         }
         if let Some(count) = self.checkpoints {
             out.push(("ctx-checkpoints", count.to_string()));

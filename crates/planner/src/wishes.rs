@@ -1,10 +1,14 @@
+use std::str::FromStr;
+
 use plimsoll_units::Bytes;
 
+use crate::Draft;
 use crate::memory::{CacheType, Outputs};
 
 /// What a person asks of a plan; everything that is `None` is chosen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wishes {
+    pub goal: Goal,
     pub context: Option<u32>,
     pub slots: Option<u32>,
     pub kv: Option<CacheType>,
@@ -19,8 +23,38 @@ pub struct Wishes {
     pub host_experts: Option<u32>,
     /// Weights of a projector for images.
     pub projector: Option<Bytes>,
+    /// Guesses ahead. One that does not suit the model is left out, and the settings then name none.
+    pub draft: Option<Draft>,
     /// Length of the prompt that the time to the first token is told for.
     pub prompt_tokens: Option<u32>,
+}
+
+/// What matters most where not everything can be had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Goal {
+    /// A context to work with, then speed.
+    #[default]
+    Balanced,
+    /// As long a context as there is room for, wherever the weights then are.
+    LongestContext,
+    /// As much as possible on devices, with no more context than a conversation needs.
+    Fastest,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no goal; balanced, longestContext and fastest are")]
+pub struct UnknownGoal(String);
+
+impl FromStr for Goal {
+    type Err = UnknownGoal;
+    fn from_str(text: &str) -> Result<Self, UnknownGoal> {
+        match text {
+            "balanced" => Ok(Self::Balanced),
+            "longestContext" => Ok(Self::LongestContext),
+            "fastest" => Ok(Self::Fastest),
+            _ => Err(UnknownGoal(text.chars().take(40).collect())),
+        }
+    }
 }
 
 /// A plan that cannot be made, because what is asked makes no sense. That a model does not fit is no error: the

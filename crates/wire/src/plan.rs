@@ -8,6 +8,9 @@ use crate::{Reason, fault::Params};
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct PlanWishes {
+    /// `balanced` (default), `longestContext` or `fastest`: what matters most where not everything can be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,6 +35,7 @@ pub struct PlanWishes {
     pub host_experts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projector: Option<String>,
+    /// Guesses ahead: `own` for layers that the model's file brings, or another model by any of its names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +149,7 @@ pub struct MemoryNeed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OverheadPart {
-    /// `repack`, `promptCache`, `outputs`, `backend`, `process`.
+    /// `repack`, `draft`, `promptCache`, `checkpoints`, `outputs`, `backend`, `process`.
     pub code: String,
     pub bytes: u64,
 }

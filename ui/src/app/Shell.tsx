@@ -66,8 +66,7 @@ export function Shell() {
   // Once entered it is left by its own door: the end of a setup is seen before the chat opens.
   if (firstStart && !entered) setEntered(true);
   // The settings stay reachable: an engine of one's own is added there.
-  const starting =
-    (firstStart || entered) && !skipped && path !== "/settings" && path !== "/models" && path !== "/machine";
+  const starting = (firstStart || entered) && !skipped && path !== "/settings" && path !== "/models";
   return (
     <div className="flex h-full flex-col">
       <a

@@ -11,6 +11,7 @@ export function partName(t: TFunction, code: string): string {
     case "overhead":
       return t(`gauge.parts.${code}`);
     case "repack":
+    case "draft":
     case "promptCache":
     case "outputs":
     case "checkpoints":

@@ -93,7 +93,11 @@ export type MachineDetails = { machine: Machine,
  */
 found: Machine, overrides: MachineOverrides, };
 
-export type PlanWishes = { context?: number, slots?: number, 
+export type PlanWishes = { 
+/**
+ * `balanced` (default), `longestContext` or `fastest`: what matters most where not everything can be had.
+ */
+goal?: string, context?: number, slots?: number, 
 /**
  * `f16`, `q8_0` or `q4_0`.
  */
@@ -101,7 +105,11 @@ kv?: string, batch?: number, ubatch?: number, cacheRamMib?: number,
 /**
  * `server` (default) or `bench`: how many rows of logits are kept.
  */
-outputs?: string, gpuLayers?: number, tensorSplit?: Array<number>, hostExperts?: number, projector?: string, draft?: string, promptTokens?: number, };
+outputs?: string, gpuLayers?: number, tensorSplit?: Array<number>, hostExperts?: number, projector?: string, 
+/**
+ * Guesses ahead: `own` for layers that the model's file brings, or another model by any of its names.
+ */
+draft?: string, promptTokens?: number, };
 
 export type Anchor = { 
 /**
@@ -125,7 +133,7 @@ export type Verdict = "fits" | "spills" | "tooBig";
 
 export type OverheadPart = { 
 /**
- * `repack`, `promptCache`, `outputs`, `backend`, `process`.
+ * `repack`, `draft`, `promptCache`, `checkpoints`, `outputs`, `backend`, `process`.
  */
 code: string, bytes: number, };
 

@@ -233,6 +233,15 @@ impl Shape {
         self.window > 0 || self.layers.iter().any(|layer| layer.stateful)
     }
 
+    /// The drafting layers as a model of their own.
+    pub(crate) fn drafting_only(&self) -> Self {
+        Self {
+            layers: self.drafting.clone(),
+            drafting: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// Layers in llama.cpp's count, with those that only draft.
     pub(crate) fn layers_all(&self) -> u32 {
         u32::try_from(self.layers.len() + self.drafting.len()).unwrap_or(u32::MAX)

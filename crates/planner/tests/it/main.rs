@@ -5,7 +5,9 @@
 mod cases;
 mod catalog;
 mod choices;
+mod drafts;
 mod fit;
+mod goals;
 mod machines;
 mod oracle;
 mod pace;

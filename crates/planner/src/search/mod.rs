@@ -1,16 +1,22 @@
 //! Finds the settings for a model on a machine.
 
+mod finish;
+
 use plimsoll_units::Bytes;
 
 use crate::attempt::{Attempt, Bench, Device};
 use crate::memory::{CacheType, Load, Outputs};
-use crate::overhead::{Overhead, Part};
-use crate::plan::{Memory, Plan, PlannedModel, Verdict};
-use crate::settings::{DeviceUse, Settings};
-use crate::{Basis, PlanError, Shape, Situation, Why, Wishes};
+use crate::plan::{Plan, Verdict};
+use crate::{Draft, Goal, PlanError, Shape, Situation, Wishes};
 
 /// Contexts that are tried, largest first: more than the first is for those who ask.
 pub(crate) const CONTEXTS: [u32; 9] = [32_768, 24_576, 16_384, 12_288, 8_192, 6_144, 4_096, 2_048, 1_024];
+/// Tried above those when the context is what matters.
+const LONG_CONTEXTS: [u32; 8] = [
+    1_048_576, 524_288, 262_144, 196_608, 131_072, 98_304, 65_536, 49_152,
+];
+/// As much as a conversation needs.
+const CONVERSATION: u32 = 8_192;
 /// A context at least this long is worth more than a cache in full precision; then the next; then whatever fits.
 const COMFORTABLE: [u32; 3] = [16_384, 8_192, 0];
 /// A prompt whose first word is told when nobody says how long it is: instructions, tools and a question.
@@ -19,14 +25,11 @@ const PROMPT_TOKENS: u32 = 2_048;
 const DEPTH: u32 = 512;
 /// A prompt is read in pieces of at most this long, so that stopping is felt at once.
 const PIECE_MS: f64 = 400.0;
-const CACHE_MOST: Bytes = Bytes::gib(1);
-const CACHE_STEP: u64 = 64 << 20;
-const CHECKPOINTS_MOST: u64 = 4;
 
 /// Makes a plan. Pure: the same questions give the same plan.
 pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan, PlanError> {
     wishes.check()?;
-    let bench = Bench::new(shape, situation, wishes.projector.unwrap_or_default());
+    let bench = Bench::new(shape, situation, wishes);
     let search = Search {
         shape,
         bench: &bench,
@@ -35,6 +38,26 @@ pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Pla
     let (attempt, verdict) = search.best();
     Ok(search.finish(attempt, verdict))
 }
+
+/// Where the weights go.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Devices,
+    ExpertsOnHost,
+    SomeLayers,
+}
+
+/// Ways to place a model with the shortest context that each is worth.
+const WAYS: [(Place, u32); 8] = [
+    (Place::Devices, 8_192),
+    (Place::ExpertsOnHost, 8_192),
+    (Place::Devices, 4_096),
+    (Place::ExpertsOnHost, 4_096),
+    (Place::SomeLayers, 4_096),
+    (Place::Devices, 0),
+    (Place::ExpertsOnHost, 0),
+    (Place::SomeLayers, 0),
+];
 
 pub(crate) struct Search<'a> {
     pub(crate) shape: &'a Shape,
@@ -48,6 +71,11 @@ impl Search<'_> {
         self.shape.context_trained.saturating_mul(self.slots())
     }
 
+    fn draft(&self) -> Option<&Draft> {
+        let wish = self.wishes.draft.as_ref();
+        wish.filter(|draft| draft.suits(self.shape))
+    }
+
     fn slots(&self) -> u32 {
         self.wishes.slots.unwrap_or(1)
     }
@@ -57,17 +85,26 @@ impl Search<'_> {
         if let Some(asked) = self.wishes.context {
             return vec![asked.min(most)];
         }
-        let mut list: Vec<u32> = CONTEXTS.into_iter().filter(|&context| context <= most).collect();
-        if most < CONTEXTS[0] && !list.contains(&most) {
+        let (longer, limit) = match self.wishes.goal {
+            Goal::Balanced => (&[][..], CONTEXTS[0]),
+            Goal::LongestContext => (&LONG_CONTEXTS[..], u32::MAX),
+            Goal::Fastest => (&[][..], CONVERSATION),
+        };
+        let most = most.min(limit);
+        let all = longer.iter().copied().chain(CONTEXTS);
+        let mut list: Vec<u32> = all.filter(|&context| context <= most).collect();
+        if !list.contains(&most) {
             list.insert(0, most);
         }
         list
     }
 
     fn cache_types(&self) -> Vec<CacheType> {
-        self.wishes
-            .kv
-            .map_or_else(|| vec![CacheType::F16, CacheType::Q8_0], |kind| vec![kind])
+        match (self.wishes.kv, self.wishes.goal) {
+            (Some(kind), _) => vec![kind],
+            (None, Goal::Balanced | Goal::Fastest) => vec![CacheType::F16, CacheType::Q8_0],
+            (None, Goal::LongestContext) => CacheType::ALL.to_vec(),
+        }
     }
 
     fn load(&self, context: u32, kind: CacheType) -> Load {
@@ -84,13 +121,21 @@ impl Search<'_> {
             gpu_layers: 0,
             tensor_split: Vec::new(),
             host_experts: 0,
-            rollback: 0,
+            rollback: self.draft().map_or(0, |draft| draft.rollback(self.shape)),
         }
     }
 
     /// Settings from the most to the least comfortable.
     fn loads(&self) -> Vec<Load> {
         let contexts = self.contexts();
+        if self.wishes.goal == Goal::LongestContext {
+            let kinds = self.cache_types();
+            return contexts
+                .iter()
+                .flat_map(|&context| kinds.iter().map(move |&kind| (context, kind)))
+                .map(|(context, kind)| self.load(context, kind))
+                .collect();
+        }
         let mut out = Vec::new();
         let mut above = u32::MAX;
         for least in COMFORTABLE {
@@ -134,24 +179,47 @@ impl Search<'_> {
         if self.wishes.gpu_layers.is_some() {
             return self.as_told(&loads);
         }
-        if self.wishes.host_experts.is_none_or(|count| count == 0)
-            && let Some(attempt) = loads.iter().find_map(|load| self.all_on_devices(load))
-        {
-            return (attempt, Verdict::Fits);
-        }
-        if self.shape.has_experts()
-            && let Some(attempt) = loads.iter().find_map(|load| self.experts_on_host(load))
-        {
-            return (attempt, Verdict::Spills);
-        }
-        if let Some(attempt) = loads.iter().find_map(|load| self.some_on_devices(load)) {
-            return (attempt, Verdict::Spills);
+        if let Some(found) = self.with_devices(&loads) {
+            return found;
         }
         let (attempt, verdict) = self.on_host_only(&loads, Verdict::Spills);
         if verdict != Verdict::TooBig {
             return (attempt, verdict);
         }
         (self.least_bad(&loads, attempt), Verdict::TooBig)
+    }
+
+    /// The first way that works, best first: neither the context nor the placement always gives way before the other.
+    fn with_devices(&self, loads: &[Load]) -> Option<(Attempt, Verdict)> {
+        let most = loads.iter().map(|load| load.context).max()?;
+        if self.wishes.goal == Goal::LongestContext {
+            return loads.iter().find_map(|load| {
+                let way = |place| self.placed(place, load);
+                let fitting = way(Place::Devices)
+                    .or_else(|| way(Place::ExpertsOnHost))
+                    .or_else(|| way(Place::SomeLayers));
+                // Rather all of a long context in the RAM than part of it on a device.
+                fitting.or_else(|| {
+                    let attempt = self.quick(load.clone(), &[])?;
+                    attempt.fits().then_some((attempt, Verdict::Spills))
+                })
+            });
+        }
+        WAYS.iter().find_map(|&(place, least)| {
+            let least = least.min(most);
+            let mut long_enough = loads.iter().filter(|load| load.context >= least);
+            long_enough.find_map(|load| self.placed(place, load))
+        })
+    }
+
+    fn placed(&self, place: Place, load: &Load) -> Option<(Attempt, Verdict)> {
+        match place {
+            Place::Devices if self.wishes.host_experts.is_some_and(|count| count > 0) => None,
+            Place::Devices => Some((self.all_on_devices(load)?, Verdict::Fits)),
+            Place::ExpertsOnHost if !self.shape.has_experts() => None,
+            Place::ExpertsOnHost => Some((self.experts_on_host(load)?, Verdict::Spills)),
+            Place::SomeLayers => Some((self.some_on_devices(load)?, Verdict::Spills)),
+        }
     }
 
     /// Everything in the RAM.
@@ -165,6 +233,7 @@ impl Search<'_> {
             let spare = Bytes(host.budget.less(host.total().less(host.kinds.context)).0 / 2);
             let modest = load.context <= COMFORTABLE[1]
                 || self.wishes.context.is_some()
+                || self.wishes.goal == Goal::LongestContext
                 || host.kinds.context <= spare;
             if attempt.fits() && modest {
                 return (attempt, verdict);
@@ -373,86 +442,5 @@ impl Search<'_> {
             piece /= 2;
         }
         piece
-    }
-
-    fn finish(&self, mut attempt: Attempt, verdict: Verdict) -> Plan {
-        let (cache_ram, checkpoints) = self.add_what_fills(&mut attempt, verdict);
-        let mut why = self.reasons(&attempt, verdict);
-        let prompt = self.wishes.prompt_tokens.unwrap_or(PROMPT_TOKENS);
-        let depth = self.wishes.prompt_tokens.unwrap_or(DEPTH);
-        let speed = match self.bench.speed(&attempt.load, &attempt.used, prompt, depth) {
-            Ok(speed) => Some(speed),
-            Err(part) => {
-                why.push(Why::BandwidthUnknown { part });
-                None
-            }
-        };
-        if let Some(speed) = &speed {
-            match speed.basis {
-                Basis::Table => {}
-                Basis::Measured => why.push(Why::SpeedMeasured { runs: speed.runs }),
-                Basis::OwnRun => why.push(Why::SpeedOfOwnRun),
-            }
-            if self.wishes.batch.is_none() {
-                let batch = attempt.load.batch;
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a positive number of milliseconds"
-                )]
-                let ms = (1e3 * f64::from(batch) / speed.prefill.mid).clamp(1.0, 1e6) as u32;
-                why.push(Why::BatchChosen { batch, ms });
-            }
-        }
-        let devices = match attempt.used.as_slice() {
-            [] => DeviceUse::None,
-            [one] if self.bench.devices().len() > 1 => DeviceUse::One(one.number),
-            _ => DeviceUse::All,
-        };
-        let mut settings = Settings::of(&attempt.load, devices, attempt.load_mode());
-        settings.cache_ram = cache_ram;
-        settings.checkpoints = checkpoints;
-        let memory = Memory::of(attempt.devices, attempt.host, !self.shape.is_known());
-        Plan {
-            model: PlannedModel::of(self.shape),
-            settings,
-            verdict,
-            why,
-            memory,
-            speed,
-        }
-    }
-
-    /// The host memory that fills with use gets a share of what is left, never what the model itself needs.
-    fn add_what_fills(&self, attempt: &mut Attempt, verdict: Verdict) -> (Bytes, Option<u32>) {
-        let left = || {
-            if verdict == Verdict::TooBig {
-                Bytes::ZERO
-            } else {
-                attempt.host.budget.less(attempt.host.total())
-            }
-        };
-        let quarter = Bytes(left().0 / 4);
-        let context: Bytes = attempt.context();
-        let cache = self.wishes.cache_ram.unwrap_or_else(|| {
-            let wanted = context.times(2).round_up(CACHE_STEP).min(CACHE_MOST).min(quarter);
-            Bytes(wanted.0 / CACHE_STEP * CACHE_STEP)
-        });
-        let one = crate::memory::checkpoint_bytes(self.shape, &attempt.load).times(u64::from(self.slots()));
-        let forgets = self.shape.forgets() && one > Bytes::ZERO;
-        let checkpoints = forgets.then(|| (quarter.0 / one.0).min(CHECKPOINTS_MOST));
-        if cache > Bytes::ZERO {
-            attempt
-                .host
-                .overhead
-                .push(Overhead::filling(Part::PromptCache, cache));
-        }
-        if let Some(count) = checkpoints.filter(|&count| count > 0) {
-            attempt
-                .host
-                .overhead
-                .push(Overhead::filling(Part::Checkpoints, one.times(count)));
-        }
-        (cache, checkpoints.and_then(|count| u32::try_from(count).ok()))
     }
 }
