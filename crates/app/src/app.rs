@@ -24,7 +24,7 @@ use crate::router::{RouterOwner, Usable};
 use crate::sampler::SamplerOwner;
 use crate::setup::SetupOwner;
 use crate::table::Table;
-use crate::transfers::Transfers;
+use crate::transfers::{RangeLedger, Transfers};
 use crate::turns::{ReadyModel, Streaming, Turns};
 
 /// How long the end waits for what is still running: a transfer syncs its file, an answer is written down, the
@@ -58,7 +58,7 @@ pub struct App {
     table: Table<App>,
     /// Taken by the end. A lock and not a task, because ending is what no task could outlive.
     root: Mutex<Option<Root>>,
-    jobs: Scope,
+    pub(crate) jobs: Scope,
     pub(crate) bus: Bus,
     pub(crate) store: Store,
     pub(crate) memo: Memo,
@@ -89,7 +89,8 @@ impl App {
         let store = Store::open(&config.home.join("plimsoll.db"), clock::now_s()).await?;
         let memo = Memo::new(store.clone());
         let endpoint = Endpoint::open(&config.home).await?;
-        let hub = Hub::new(config.hub.clone());
+        let ledger = Arc::new(RangeLedger(store.clone()));
+        let hub = Hub::with_ledger(config.hub.clone(), ledger);
         let kept = Engines::new(config.places.engines(), config.environment.clone());
         let desk_config = DeskConfig {
             home: config.home.clone(),

@@ -77,6 +77,13 @@ impl EngineShelf {
             })
     }
 
+    /// The build with this id, if it still is one that can run here.
+    pub(crate) fn choice_of(&self, machine: &Machine, id: &str) -> Option<Choice> {
+        choices(self.catalog, machine)
+            .into_iter()
+            .find(|choice| choice.release.id == id)
+    }
+
     pub(crate) async fn install(
         &self,
         choice: &Choice,

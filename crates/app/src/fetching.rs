@@ -7,6 +7,7 @@ use plimsoll_wire::{CatalogReply, Event};
 use crate::App;
 use crate::engines::Choice;
 use crate::fault::Failed;
+use crate::machine::{Freshness, RamSpeed};
 use crate::models::Order;
 use crate::refresh::refresh;
 use crate::transfers::Brought;
@@ -33,6 +34,31 @@ impl App {
         let config = self.config();
         let hub = self.models.hub();
         refresh(hub, &config.home, config.publisher.as_ref(), config.catalog).await
+    }
+
+    /// Takes up the downloads that the end of the last run cut off; those that a person stopped stay stopped. For
+    /// programs that stay: what is called for one question has no business with them.
+    pub fn take_up_transfers(self: &Arc<Self>) {
+        let (app, cut) = (Arc::clone(self), self.transfers.take_cut());
+        if cut.is_empty() {
+            return;
+        }
+        self.jobs.keep(|_| async move {
+            for id in cut {
+                tracing::info!(transfer = id, "a download that was cut off goes on");
+                if let Ok(order) = app.models.order(&id).await {
+                    app.fetch_model(order);
+                    continue;
+                }
+                let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await;
+                let choice = machine.map(|machine| app.engines.choice_of(&machine, &id));
+                match choice {
+                    Ok(Some(choice)) => drop(app.fetch_engine(choice)),
+                    Ok(None) => tracing::info!(transfer = id, "nobody knows what it was"),
+                    Err(error) => tracing::warn!(?error, transfer = id, "it waits for a click"),
+                }
+            }
+        });
     }
 
     /// The same for an engine.

@@ -95,13 +95,37 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         Self {
-            fruitless_max: 6,
+            fruitless_max: 9,
             fresh_starts_max: 3,
             first_pause: Duration::from_millis(500),
             longest_pause: Duration::from_secs(30),
             longest_told_pause: Duration::from_mins(5),
             connect: Duration::from_secs(15),
             stall: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How a transfer is spread over connections. The defaults are for people's lines; tests make them small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanes {
+    /// Connections that a transfer begins with.
+    pub first: usize,
+    /// Connections that it may come to have, if more of them bring more.
+    pub most: usize,
+    /// Smaller ranges are not asked for, except for what is left at the end.
+    pub range_least: Bytes,
+    /// At most so much is lost of each connection when the program is killed.
+    pub range_most: Bytes,
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self {
+            first: 6,
+            most: 24,
+            range_least: Bytes::mib(4),
+            range_most: Bytes::mib(64),
         }
     }
 }
@@ -122,6 +146,7 @@ pub struct HubConfig {
     pub proxies: Proxies,
     pub user_agent: String,
     pub patience: Patience,
+    pub lanes: Lanes,
     /// Space that is left alone when a transfer is checked against the free space.
     pub spare: Bytes,
 }
@@ -139,6 +164,7 @@ impl HubConfig {
             proxies: Proxies::default(),
             user_agent: concat!("plimsoll/", env!("CARGO_PKG_VERSION")).to_owned(),
             patience: Patience::default(),
+            lanes: Lanes::default(),
             spare: Bytes::mib(64),
         })
     }

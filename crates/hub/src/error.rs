@@ -53,6 +53,27 @@ pub enum HubError {
         #[source]
         source: reqwest::Error,
     },
+    /// Nobody vouches for who answered: a wrong clock, a site that is somebody else, or a company's own authority
+    /// that the system does not know.
+    #[error("the certificate of {host} is not trusted")]
+    Certificate {
+        host: String,
+        file: String,
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The way out leads through a proxy, and it is the proxy that does not answer or refuses.
+    #[error("the proxy on the way to {host} cannot be used for {file}")]
+    Proxy {
+        host: String,
+        file: String,
+        /// Missing when the proxy answered with a status of its own.
+        #[source]
+        source: Option<reqwest::Error>,
+    },
+    /// 402 or 509: what the account or the address may fetch is used up.
+    #[error("{host} gives no more for now (status {status})")]
+    Quota { host: String, status: u16 },
     /// The transfer ended early as often as we were willing to take it up again.
     #[error("the transfer of {file} from {host} broke off at {done} of {total}")]
     BrokenOff {
@@ -152,12 +173,15 @@ impl HubError {
     pub const fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. }
+            | Self::Proxy { .. }
+            | Self::Quota { .. }
             | Self::BrokenOff { .. }
             | Self::Stalled { .. }
             | Self::TooManyRequests { .. }
             | Self::DiskFull { .. } => true,
             Self::Refused { status, .. } => *status >= 500,
             Self::Offline
+            | Self::Certificate { .. }
             | Self::NeedsToken { .. }
             | Self::NotFound { .. }
             | Self::BadAnswer { .. }

@@ -67,6 +67,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) elsewhere_headers: HeaderMap,
     /// A redirect to elsewhere whose headers already say this much is an answer, not to be followed.
     pub(crate) enough: Option<HeaderName>,
+    /// Where the site sent us before: asked directly, as somebody else than the site.
+    pub(crate) via: Option<Url>,
 }
 
 impl Network {
@@ -87,10 +89,11 @@ impl Network {
         file: &str,
     ) -> Result<Answer, Failure> {
         let site = url.origin();
-        let mut at = url.clone();
+        let mut at = ask.via.as_ref().unwrap_or(url).clone();
         let mut redirect = None;
         for _ in 0..=REDIRECTS_MAX {
-            let from = if at.origin() == site {
+            // Also a mirror whose files lie on its own host: what it signed once need not hear the token again.
+            let from = if at.origin() == site && ask.via.is_none() {
                 Answerer::Site
             } else {
                 Answerer::Elsewhere
@@ -111,7 +114,7 @@ impl Network {
             let sent = tokio::time::timeout(self.config.patience.stall, request.send()).await;
             let response = match sent {
                 Err(_) => return Err(Failure::Passing(Trouble::Stalled)),
-                Ok(Err(error)) => return Err(unreachable(error.without_url(), &at, file)),
+                Ok(Err(error)) => return Err(self.unreachable(error.without_url(), &at, file)),
                 Ok(Ok(response)) => response,
             };
             let Some(next) = redirected(&response, &at, file)? else {
@@ -156,6 +159,46 @@ impl Network {
             .map_err(HubError::Client)
     }
 
+    /// A certificate does not become valid by asking again; everything else may be better next time.
+    fn unreachable(&self, error: reqwest::Error, at: &Url, file: &str) -> Failure {
+        // The libraries below have no codes for these, only words.
+        let says = |word: &str| {
+            std::iter::successors(error.source(), |&error| error.source())
+                .any(|error| error.to_string().to_ascii_lowercase().contains(word))
+        };
+        if says("certificate") {
+            return HubError::Certificate {
+                host: host_of(at),
+                file: file.to_owned(),
+                source: error,
+            }
+            .into();
+        }
+        let through_proxy = says("tunnel") || says("proxy") || (error.is_connect() && self.is_proxied(at));
+        Failure::Passing(if through_proxy {
+            Trouble::Proxy(error)
+        } else {
+            Trouble::Unreachable(error)
+        })
+    }
+
+    /// As far as our own settings say; the system's are the library's business.
+    fn is_proxied(&self, at: &Url) -> bool {
+        let Proxies::Given { https, http, except } = &self.config.proxies else {
+            return false;
+        };
+        let named = match at.scheme() {
+            "https" => https.is_some(),
+            _ => http.is_some(),
+        };
+        let host = host_of(at);
+        let excepted = except.iter().flat_map(|list| list.split(',')).any(|one| {
+            let one = one.trim().trim_start_matches('.');
+            one == "*" || (!one.is_empty() && (host == one || host.ends_with(&format!(".{one}"))))
+        });
+        named && !excepted && !is_loopback(at)
+    }
+
     fn client(&self, url: &Url) -> Result<&Client, HubError> {
         let loopback = is_loopback(url);
         let place = if loopback { &self.loopback } else { &self.outside };
@@ -176,6 +219,8 @@ impl Network {
         let mut builder = Client::builder()
             .user_agent(&self.config.user_agent)
             .connect_timeout(self.config.patience.connect)
+            // HTTP/2 would put all ranges of a file on one connection, and one lost packet would hold up all.
+            .http1_only()
             .tcp_keepalive(Duration::from_secs(30));
         if loopback {
             return Ok(builder.no_proxy());
@@ -192,22 +237,6 @@ impl Network {
             }
         }
         Ok(builder)
-    }
-}
-
-/// A certificate does not become valid by asking again; everything else may.
-fn unreachable(error: reqwest::Error, at: &Url, file: &str) -> Failure {
-    let about_certificates = std::iter::successors(error.source(), |&error| error.source())
-        .any(|error| error.to_string().contains("certificate"));
-    if about_certificates {
-        HubError::Unreachable {
-            host: host_of(at),
-            file: file.to_owned(),
-            source: error,
-        }
-        .into()
-    } else {
-        Failure::Passing(Trouble::Unreachable(error))
     }
 }
 
@@ -261,7 +290,14 @@ pub(crate) fn refusal(
     let headers = answer.response.headers();
     let host = host_of(answer.response.url());
     match (status, answer.from) {
-        (408 | 425 | 500..=599, _) => Failure::Passing(Trouble::Server(status)),
+        (408 | 425 | 500..=508 | 510..=599, _) => Failure::Passing(Trouble::Server(status)),
+        (402 | 509, _) => HubError::Quota { host, status }.into(),
+        (407, _) => HubError::Proxy {
+            host,
+            file: file.to_owned(),
+            source: None,
+        }
+        .into(),
         (429, _) => Failure::Passing(Trouble::TooMany(pause_wanted(headers))),
         (401 | 403 | 404 | 410, Answerer::Elsewhere) => Failure::Passing(Trouble::LinkExpired(status)),
         // The hub answers strangers 401 for what is not there, and says so in a header of its own.

@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::http::{Network, host_of};
 use crate::patience::Trouble;
-use crate::{HubConfig, HubError, Setting, Token, TokenOrigin};
+use crate::{HubConfig, HubError, Ledger, MemoryLedger, Setting, Token, TokenOrigin};
 
 /// The hub, as configured. Clones share connections.
 #[derive(Debug, Clone)]
@@ -19,6 +19,7 @@ pub struct Hub {
 struct Inner {
     config: HubConfig,
     network: Network,
+    ledger: Arc<dyn Ledger>,
     /// A lock instead of an owner: held for a copy or an assignment.
     token: RwLock<(Option<Token>, TokenOrigin)>,
     /// Writing and hashing; ends with the last clone.
@@ -26,14 +27,21 @@ struct Inner {
 }
 
 impl Hub {
+    /// With a ledger that ends with the program.
     #[must_use]
     pub fn new(config: HubConfig) -> Self {
+        Self::with_ledger(config, Arc::new(MemoryLedger::default()))
+    }
+
+    #[must_use]
+    pub fn with_ledger(config: HubConfig, ledger: Arc<dyn Ledger>) -> Self {
         let network = Network::new(config.clone());
         Self {
             inner: Arc::new(Inner {
                 token: RwLock::new((config.token.clone(), config.token_origin)),
                 config,
                 network,
+                ledger,
                 jobs: Root::new(),
             }),
         }
@@ -87,6 +95,10 @@ impl Hub {
         &self.inner.network
     }
 
+    pub(crate) fn ledger(&self) -> &dyn Ledger {
+        self.inner.ledger.as_ref()
+    }
+
     pub(crate) fn jobs(&self) -> Scope {
         self.inner.jobs.scope()
     }
@@ -102,6 +114,11 @@ impl Hub {
         let (host, file) = (host_of(url), file.to_owned());
         match trouble {
             Trouble::Unreachable(source) => HubError::Unreachable { host, file, source },
+            Trouble::Proxy(source) => HubError::Proxy {
+                host,
+                file,
+                source: Some(source),
+            },
             Trouble::Cut => HubError::BrokenOff {
                 host,
                 file,

@@ -13,7 +13,8 @@ use crate::HubError;
 
 /// The owner under which imported files of unknown origin lie. No account of this name publishes models.
 pub const LOCAL_OWNER: &str = "local";
-pub(crate) const PARTIAL: &str = ".incomplete";
+pub(crate) const PARTIAL: &str = ".ranges.incomplete";
+pub(crate) const OLDER_PARTIAL: &str = ".incomplete";
 /// More parts than any published model has; a name may claim 99,999.
 pub(crate) const PARTS_MAX: usize = 512;
 
@@ -195,10 +196,15 @@ impl RepoFolder {
         self.blobs().join(etag.as_str())
     }
 
-    /// The name of an unfinished download, after the content and not after us: a run that was killed is found
-    /// by the next one. The hub's own tools used the same name until they took one for each process.
+    /// The name of an unfinished download, after the content: a run that was killed is found by the next one.
     pub(crate) fn part(&self, etag: &Etag) -> PathBuf {
         self.blobs().join(format!("{etag}{PARTIAL}"))
+    }
+
+    /// The same as older versions of us and of the hub's own tools had it. Those fill it from its first byte on
+    /// and go by its length, which a part of ours must never be taken for.
+    pub(crate) fn older_part(&self, etag: &Etag) -> PathBuf {
+        self.blobs().join(format!("{etag}{OLDER_PARTIAL}"))
     }
 
     pub(crate) fn snapshots(&self) -> PathBuf {

@@ -158,6 +158,16 @@ impl Hub {
                 host: host_of(&self.config().endpoint),
                 retry_after,
             },
+            HFError::Request { source, .. }
+                if std::iter::successors(std::error::Error::source(&source), |&error| error.source())
+                    .any(|error| error.to_string().contains("certificate")) =>
+            {
+                HubError::Certificate {
+                    host: host_of(&self.config().endpoint),
+                    file: repo_name,
+                    source: source.without_url(),
+                }
+            }
             HFError::Http { context } => HubError::Refused {
                 host: host_of(&self.config().endpoint),
                 file: repo_name,

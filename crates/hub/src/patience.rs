@@ -10,6 +10,8 @@ use crate::Patience;
 pub(crate) enum Trouble {
     /// No connection, or the request failed before an answer.
     Unreachable(reqwest::Error),
+    /// The proxy did not let us through to anybody.
+    Proxy(reqwest::Error),
     /// The body ended before its end.
     Cut,
     /// Silence.
@@ -59,6 +61,7 @@ impl Fruitless {
             | Trouble::Stalled
             | Trouble::LinkExpired(_)
             | Trouble::Unreachable(_)
+            | Trouble::Proxy(_)
             | Trouble::Server(_) => None,
         };
         match told {
@@ -94,8 +97,8 @@ mod tests {
         let seconds: Vec<f64> = pauses.iter().map(Duration::as_secs_f64).collect();
         assert_eq!(
             seconds,
-            [0.5, 1.0, 2.0, 4.0, 8.0],
-            "and the sixth fruitless attempt is the last"
+            [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0],
+            "and the ninth fruitless attempt is the last"
         );
     }
 

@@ -50,6 +50,10 @@ pub enum Note {
 pub trait Watcher: Send + Sync {
     /// Bytes of the whole plan that are here, of all there are.
     fn moved(&self, done: Bytes, total: Bytes);
+    /// The same of one file of the plan, before [`Self::moved`] is told of it.
+    fn moved_in(&self, file: &str, done: Bytes, total: Bytes) {
+        let _ = (file, done, total);
+    }
     fn noted(&self, note: Note) {
         let _ = note;
     }

@@ -1,7 +1,7 @@
 use rusqlite_migration::{M, Migrations};
 
 /// One entry a version, never changed once it was released.
-const STEPS: &[M<'static>] = &[M::up(FIRST)];
+const STEPS: &[M<'static>] = &[M::up(FIRST), M::up(RANGES)];
 
 pub(crate) const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
 
@@ -76,6 +76,30 @@ const FIRST: &str = "
         updated_at   INTEGER NOT NULL,
         body         TEXT NOT NULL,
         fault        TEXT
+    ) STRICT;
+";
+
+/// Unfinished files: what of them is on the disk, each claim made after the bytes were synced.
+const RANGES: &str = "
+    CREATE TABLE parts (
+        path     TEXT PRIMARY KEY,
+        version  TEXT NOT NULL,
+        hashed   INTEGER NOT NULL,
+        hash     BLOB NOT NULL,
+        marks    BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE part_ranges (
+        path   TEXT NOT NULL REFERENCES parts (path) ON DELETE CASCADE,
+        first  INTEGER NOT NULL,
+        after  INTEGER NOT NULL CHECK (after > first),
+        PRIMARY KEY (path, first)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE content_marks (
+        sha256  TEXT PRIMARY KEY,
+        step    INTEGER NOT NULL,
+        states  BLOB NOT NULL
     ) STRICT;
 ";
 

@@ -53,15 +53,23 @@ pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
         | F::ContextExceeded
         | F::NoVision => StatusCode::BAD_REQUEST,
         F::NotAllowed | F::HubNeedsToken | F::LicenceNotAccepted => StatusCode::FORBIDDEN,
-        F::UnknownCall | F::NotFound | F::UnknownModel | F::ModelFileMissing | F::HubNotFound => {
-            StatusCode::NOT_FOUND
-        }
+        F::UnknownCall
+        | F::NotFound
+        | F::UnknownModel
+        | F::ModelFileMissing
+        | F::HubNotFound
+        | F::HubRevisionGone => StatusCode::NOT_FOUND,
         F::Busy | F::DoesNotFit | F::NoEngine | F::EngineIncomplete | F::EngineCheckFailed => {
             StatusCode::CONFLICT
         }
-        F::EngineUnknownAsset | F::HashMismatch => StatusCode::UNPROCESSABLE_ENTITY,
-        F::HubTooManyRequests => StatusCode::TOO_MANY_REQUESTS,
-        F::HubUnreachable | F::HubRefused | F::RouteRefused | F::RouteBroken => StatusCode::BAD_GATEWAY,
+        F::EngineUnknownAsset | F::HashMismatch | F::HubChanged => StatusCode::UNPROCESSABLE_ENTITY,
+        F::HubTooManyRequests | F::HubQuota => StatusCode::TOO_MANY_REQUESTS,
+        F::HubUnreachable
+        | F::HubRefused
+        | F::HubCertificate
+        | F::HubProxy
+        | F::RouteRefused
+        | F::RouteBroken => StatusCode::BAD_GATEWAY,
         F::HubOffline
         | F::PortTaken
         | F::RouterFailed

@@ -130,7 +130,10 @@ calls! {
     "models/refresh" RefreshCatalog {} -> CatalogReply;
     /// Starts a download; progress comes as `transferMoved`. `id[:quant]` or `hf:ORG/REPO/FILE`.
     "models/pull" PullModel { model: String, #[serde(default)] licence_accepted: bool } -> Started;
+    /// Stops it and keeps what came.
     "models/stopPull" StopPull { id: String } -> Done;
+    /// Stops it, throws away what came, and forgets it.
+    "models/cancelPull" CancelPull { id: String } -> Removed;
     "models/import" ImportModel { path: String } -> LibraryModel;
     "models/verify" VerifyModel { id: String } -> VerifyReply;
     "models/remove" RemoveModel { id: String } -> Removed;

@@ -85,6 +85,16 @@ pub enum FaultCode {
     HubNotFound,
     HubOffline,
     HubTooManyRequests,
+    /// The account or the address has used up what the hub gives.
+    HubQuota,
+    /// The commit that was asked for is no longer there.
+    HubRevisionGone,
+    /// The hub has another file under this name than the one that was pinned.
+    HubChanged,
+    /// Somebody else's certificate, or one that the system does not trust.
+    HubCertificate,
+    /// The proxy does not answer or refuses.
+    HubProxy,
     HashMismatch,
     TransferStalled,
     LicenceNotAccepted,

@@ -40,5 +40,7 @@ pub use plan::{
     Verdict,
 };
 pub use setup::{Setup, SetupStep, StepName, StepState};
-pub use status::{DeviceUse, Endpoint, HubSite, Sample, Settings, Status, TokenFrom, Transfer, Transferring};
+pub use status::{
+    DeviceUse, Endpoint, HubSite, Sample, Settings, Status, TokenFrom, Transfer, TransferFile, Transferring,
+};
 pub use typescript::typescript;

@@ -68,9 +68,26 @@ pub struct Transfer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(as = "Option<Vec<Reason>>", optional)]
     pub notes: Vec<Reason>,
+    /// For all that is left of it. Missing while no speed is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub seconds_left: Option<u64>,
+    /// How far each file is, while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub files: Option<Vec<TransferFile>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub fault: Option<Fault>,
+}
+
+/// One file of a transfer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TransferFile {
+    pub name: String,
+    pub done_bytes: u64,
+    pub total_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -79,7 +96,10 @@ pub enum Transferring {
     Running,
     Checking,
     Done,
+    /// By a person; what came is kept, also over a restart, and asking again goes on.
     Stopped,
+    /// By a person; nothing is kept, and it is not shown any more.
+    Cancelled,
     Failed,
 }
 

@@ -87,6 +87,7 @@ pub fn typescript() -> String {
         setup::Setup,
         status::DeviceUse,
         status::Sample,
+        status::TransferFile,
         status::Transferring,
         status::Transfer,
         status::Status,

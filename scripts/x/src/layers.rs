@@ -41,6 +41,8 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("scenarios", &["app", "os", "wire", "web", "units", "catalog"]),
     // Every note of the machine has a sentence in the terminal.
     ("cli", &["hardware"]),
+    // What a killed transfer left is proved with the real ledger.
+    ("hub", &["store"]),
 ];
 
 /// Outside crates that have exactly one home (or few), so that what they bring stays behind one door.

@@ -91,6 +91,11 @@ export function routerModels(router: Router): LoadedModel[] {
   return router.state === "ready" ? router.models : NONE;
 }
 
+/** Something of it is here and can be gone on with. */
+export function isKept(transfer: Transfer): boolean {
+  return transfer.state !== "done" && transfer.state !== "cancelled";
+}
+
 export function isActive(transfer: Transfer): boolean {
   return transfer.state === "running" || transfer.state === "checking";
 }

@@ -11,7 +11,7 @@ import type {
 } from "@/wire/wire";
 
 import { useAsk } from "./ask";
-import { isActive, routerModels, useLive } from "./live";
+import { isActive, isKept, routerModels, useLive } from "./live";
 
 /** A model as a person chooses it: one variant, on disk or not, with all that is known about it. */
 export interface Choosable {
@@ -103,7 +103,7 @@ export function shelves(
 ): Shelves {
   if (!library) return { disk: [], offered: [] };
   const judgements = judged(recommendation);
-  const moving = Object.values(transfers).filter((transfer) => transfer.state !== "done");
+  const moving = Object.values(transfers).filter(isKept);
   const disk = library.models.map((model): Choosable => {
     const entry = library.catalog.find((one) => model.id.startsWith(`${one.id}:`));
     const judgement = entry && judgements.get(entry.id);
@@ -181,7 +181,7 @@ export function findModel(
   const entry = library?.catalog.find((one) => one.id === base);
   const variant = entry?.variants.find((one) => one.quant === quant);
   if (!entry || !variant) return there.find((model) => model.entry !== undefined && model.entry.id === base);
-  const moving = Object.values(transfers).filter((one) => one.state !== "done");
+  const moving = Object.values(transfers).filter(isKept);
   return absent(entry, variant, moving, undefined);
 }
 

@@ -4,7 +4,7 @@ export type Param = number | number | string;
 
 export type Reason = { code: string, params: { [key in string]: Param }, };
 
-export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
+export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hubQuota" | "hubRevisionGone" | "hubChanged" | "hubCertificate" | "hubProxy" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
 
 export type Fix = "retry" | "chooseOtherModel" | "chooseSmallerContext" | "downloadAgain" | "freeSpace" | "addEngine" | "reinstallEngine" | "checkConnection" | "setToken" | "acceptLicence" | "importFile" | "newConversation" | "updateApp" | "reportBug";
 
@@ -501,7 +501,9 @@ export type Sample = { takenAt: number,
  */
 cpuPercent: number, memory: DeviceUse, devices: Array<DeviceUse>, };
 
-export type Transferring = "running" | "checking" | "done" | "stopped" | "failed";
+export type TransferFile = { name: string, doneBytes: number, totalBytes: number, };
+
+export type Transferring = "running" | "checking" | "done" | "stopped" | "cancelled" | "failed";
 
 export type Transfer = { id: string, 
 /**
@@ -511,7 +513,15 @@ subject: string, state: Transferring, doneBytes: number, totalBytes: number, byt
 /**
  * What should be known and does not stop it: a file that is not what the catalog says.
  */
-notes?: Array<Reason>, fault?: Fault, };
+notes?: Array<Reason>, 
+/**
+ * For all that is left of it. Missing while no speed is known.
+ */
+secondsLeft?: number, 
+/**
+ * How far each file is, while it runs.
+ */
+files?: Array<TransferFile>, fault?: Fault, };
 
 export type Status = { version: string, router: Router, setup?: Setup, sample?: Sample, transfers: Array<Transfer>, 
 /**
@@ -639,6 +649,8 @@ export type PullModel = { model: string, licenceAccepted: boolean, };
 
 export type StopPull = { id: string, };
 
+export type CancelPull = { id: string, };
+
 export type ImportModel = { path: string, };
 
 export type VerifyModel = { id: string, };
@@ -720,6 +732,7 @@ export interface Calls {
   "models/refresh": { body: RefreshCatalog; reply: CatalogReply };
   "models/pull": { body: PullModel; reply: Started };
   "models/stopPull": { body: StopPull; reply: Done };
+  "models/cancelPull": { body: CancelPull; reply: Removed };
   "models/import": { body: ImportModel; reply: LibraryModel };
   "models/verify": { body: VerifyModel; reply: VerifyReply };
   "models/remove": { body: RemoveModel; reply: Removed };

@@ -32,6 +32,7 @@ pub(crate) fn table() -> Table<App> {
         .on(models::refresh_catalog)
         .on(models::pull_model)
         .on(models::stop_pull)
+        .on(models::cancel_pull)
         .on(models::import_model)
         .on(models::verify_model)
         .on(models::remove_model)

@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use plimsoll_hub::{Checked, Imported, Unwatched};
 use plimsoll_os::clock;
+use plimsoll_units::Bytes;
 use plimsoll_wire::{
-    CatalogReply, Done, Event, FaultCode, ImportModel, Library, LibraryModel, ListModels, PullModel,
-    RefreshCatalog, RemoveModel, Removed, Started, StopPull, VerifyModel, VerifyReply,
+    CancelPull, CatalogReply, Done, Event, FaultCode, ImportModel, Library, LibraryModel, ListModels,
+    PullModel, RefreshCatalog, RemoveModel, Removed, Started, StopPull, VerifyModel, VerifyReply,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +36,22 @@ pub(super) async fn stop_pull(app: Arc<App>, call: StopPull) -> Result<Done, Fai
     }
     app.transfers.stop(&call.id);
     Ok(Done {})
+}
+
+pub(super) async fn cancel_pull(app: Arc<App>, call: CancelPull) -> Result<Removed, Failed> {
+    if app.transfers.find(&call.id).is_none() {
+        return Err(fault(FaultCode::NotFound, [("transfer", call.id.into())]).into());
+    }
+    app.transfers.stop(&call.id);
+    app.transfers.ended(&call.id).await;
+    // An engine's archive is small and is checked by the next download of it.
+    let freed = match app.models.order(&call.id).await {
+        Ok(order) => app.models.discard(&order).await?,
+        Err(_) => Bytes::ZERO,
+    };
+    app.transfers.forget(&call.id).await;
+    app.bus.tell(Event::LibraryChanged);
+    Ok(Removed { freed_bytes: freed.0 })
 }
 
 pub(super) async fn import_model(app: Arc<App>, call: ImportModel) -> Result<LibraryModel, Failed> {

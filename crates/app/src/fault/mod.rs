@@ -107,8 +107,14 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         FaultCode::DoesNotFit | FaultCode::OutOfMemory => &[Fix::ChooseSmallerContext, Fix::ChooseOtherModel],
         FaultCode::ContextTooLong => &[Fix::ChooseSmallerContext],
         FaultCode::DiskFull | FaultCode::WriteFailed => &[Fix::FreeSpace, Fix::Retry],
-        FaultCode::HubUnreachable | FaultCode::TransferStalled => &[Fix::CheckConnection, Fix::Retry],
+        FaultCode::HubUnreachable
+        | FaultCode::TransferStalled
+        | FaultCode::HubCertificate
+        | FaultCode::HubProxy => &[Fix::CheckConnection, Fix::Retry],
         FaultCode::HubNeedsToken => &[Fix::SetToken, Fix::Retry, Fix::ChooseOtherModel],
+        FaultCode::HubQuota => &[Fix::SetToken, Fix::Retry],
+        FaultCode::HubRevisionGone => &[Fix::UpdateApp, Fix::ChooseOtherModel],
+        FaultCode::HubChanged => &[Fix::DownloadAgain, Fix::UpdateApp],
         FaultCode::HubNotFound | FaultCode::NoVision => &[Fix::ChooseOtherModel],
         FaultCode::HubOffline => &[Fix::CheckConnection, Fix::ImportFile],
         FaultCode::LicenceNotAccepted => &[Fix::AcceptLicence, Fix::ChooseOtherModel],

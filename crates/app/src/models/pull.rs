@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use plimsoll_catalog::File;
-use plimsoll_hub::{Address, Fetched, FileSet, Pin, Wanted, Watcher};
+use plimsoll_hub::{Address, Fetched, FileSet, HubError, Pin, Wanted, Watcher};
 use plimsoll_units::Bytes;
 use plimsoll_wire::{FaultCode, Reason};
 use tokio_util::sync::CancellationToken;
@@ -89,15 +89,9 @@ impl Models {
         told: &(dyn Fn(Reason) + Send + Sync),
         stop: &CancellationToken,
     ) -> Result<Brought, Failed> {
-        let asking = async {
-            match order {
-                Order::Catalog(known) => self.hub.file_set_of(&wanted(*known)?).await,
-                Order::Hub(address) => self.hub.file_set(address).await,
-            }
-        };
         let set = tokio::select! { biased;
             () = stop.cancelled() => return Ok(Brought::Stopped),
-            set = asking => set?,
+            set = self.file_set(order) => set?,
         };
         if let Order::Catalog(known) = order {
             differences(&known.variant.files, &set).into_iter().for_each(told);
@@ -117,9 +111,22 @@ impl Models {
             Fetched::Stopped { .. } => Ok(Brought::Stopped),
         }
     }
+
+    async fn file_set(&self, order: &Order) -> Result<FileSet, HubError> {
+        match order {
+            Order::Catalog(known) => self.hub.file_set_of(&wanted(*known)?).await,
+            Order::Hub(address) => self.hub.file_set(address).await,
+        }
+    }
+
+    /// Throws away what an unfinished download of this left; says how much space that gave back.
+    pub(crate) async fn discard(&self, order: &Order) -> Result<Bytes, Failed> {
+        let set = self.file_set(order).await?;
+        Ok(self.hub.discard(&set).await?)
+    }
 }
 
-fn wanted(known: Known) -> Result<Vec<Wanted>, plimsoll_hub::HubError> {
+fn wanted(known: Known) -> Result<Vec<Wanted>, HubError> {
     let wanted = known.variant.files.iter().map(|file| {
         Ok(Wanted {
             address: Address {

@@ -80,7 +80,7 @@ async fn fetch(owner: &SetupOwner, app: &App, work: Work, stop: &CancellationTok
         }
         let halt = now.iter().find_map(|(_, transfer)| match transfer.state {
             Transferring::Failed => Some(Halt::Failed(why(transfer).into())),
-            Transferring::Stopped => Some(Halt::Stopped),
+            Transferring::Stopped | Transferring::Cancelled => Some(Halt::Stopped),
             Transferring::Running | Transferring::Checking | Transferring::Done => None,
         });
         if let Some(halt) = halt {
@@ -121,7 +121,7 @@ fn show(setup: &mut Setup, now: &[(StepName, Transfer)]) {
         let state = match transfer.state {
             Transferring::Running | Transferring::Checking => StepState::Running,
             Transferring::Done => StepState::Done,
-            Transferring::Stopped => StepState::Stopped,
+            Transferring::Stopped | Transferring::Cancelled => StepState::Stopped,
             Transferring::Failed => StepState::Failed,
         };
         let value = (state == StepState::Running && transfer.total_bytes > 0)
@@ -212,6 +212,8 @@ mod tests {
             total_bytes: total,
             bytes_per_s: speed,
             notes: Vec::new(),
+            seconds_left: None,
+            files: None,
             fault: None,
         }
     }

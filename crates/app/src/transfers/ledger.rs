@@ -9,9 +9,15 @@ use serde_json::Value;
 pub(super) struct Ledger(pub(super) Store);
 
 impl Ledger {
-    /// What was not finished when the last run ended. One that was running then was cut off.
-    pub(super) async fn unfinished(&self) -> Result<Vec<Transfer>, StoreError> {
-        Ok(self.0.transfers().await?.into_iter().filter_map(read).collect())
+    /// What was not finished when the last run ended, and whether it was running then and so was cut off.
+    pub(super) async fn unfinished(&self) -> Result<Vec<(Transfer, bool)>, StoreError> {
+        let known = self.0.transfers().await?.into_iter();
+        Ok(known
+            .filter_map(|record| {
+                let cut = record.state == TransferState::Running;
+                Some((read(record)?, cut))
+            })
+            .collect())
     }
 
     /// A ledger that cannot be written costs the offer to go on, not the transfer.
@@ -38,7 +44,7 @@ fn state(state: Transferring) -> Option<TransferState> {
         Transferring::Running | Transferring::Checking => Some(TransferState::Running),
         Transferring::Stopped => Some(TransferState::Paused),
         Transferring::Failed => Some(TransferState::Failed),
-        Transferring::Done => None,
+        Transferring::Done | Transferring::Cancelled => None,
     }
 }
 
@@ -74,6 +80,8 @@ fn read(record: TransferRecord) -> Option<Transfer> {
         total_bytes: record.total.0,
         bytes_per_s: 0,
         notes: Vec::new(),
+        seconds_left: None,
+        files: None,
         fault: record.fault.and_then(|fault| serde_json::from_value(fault).ok()),
     })
 }

@@ -2,6 +2,7 @@
 //! goes on where the last one ended.
 
 mod ledger;
+mod ranges;
 mod rate;
 
 use std::collections::BTreeMap;
@@ -17,13 +18,14 @@ use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
 use plimsoll_store::{Store, StoreError};
 use plimsoll_units::Bytes;
-use plimsoll_wire::{Event, Fault, FaultCode, Reason, Transfer, Transferring};
+use plimsoll_wire::{Event, Fault, FaultCode, Reason, Transfer, TransferFile, Transferring};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
 use crate::fault::fault;
 use ledger::Ledger;
+pub(crate) use ranges::RangeLedger;
 use rate::Rate;
 
 /// A page needs no more than this; what decides (the end, a change of state) is told at once.
@@ -31,6 +33,9 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// After a kill, at most so much of the progress is not known; the bytes themselves are all there.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// Sets of more files than this are shown as one bar only.
+const FILES_SHOWN_MAX: usize = 64;
 
 /// How a piece of fetching ended when nothing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +58,21 @@ pub(crate) struct Transfers {
     bus: Bus,
     ledger: Ledger,
     jobs: Scope,
+    /// What was running when the last run of the program was cut off, until somebody takes it up.
+    cut: Arc<Mutex<Vec<String>>>,
 }
 
 impl Transfers {
     /// Knows what the last run of the program did not finish.
     pub(crate) async fn open(bus: Bus, store: Store, jobs: Scope) -> Result<Self, StoreError> {
         let ledger = Ledger(store);
-        let known = ledger.unfinished().await?.into_iter().map(|transfer| {
+        let unfinished = ledger.unfinished().await?;
+        let cut = unfinished
+            .iter()
+            .filter(|(_, cut)| *cut)
+            .map(|(transfer, _)| transfer.id.clone())
+            .collect();
+        let known = unfinished.into_iter().map(|(transfer, _)| {
             let stop = jobs.token().child_token();
             (transfer.id.clone(), Entry { transfer, stop })
         });
@@ -69,7 +82,13 @@ impl Transfers {
             bus,
             ledger,
             jobs,
+            cut: Arc::new(Mutex::new(cut)),
         })
+    }
+
+    /// The ids of transfers that ran when the last run of the program was cut off; each is given once.
+    pub(crate) fn take_cut(&self) -> Vec<String> {
+        std::mem::take(&mut self.cut.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn list(&self) -> Vec<Transfer> {
@@ -96,6 +115,8 @@ impl Transfers {
                 total_bytes: 0,
                 bytes_per_s: 0,
                 notes: Vec::new(),
+                seconds_left: None,
+                files: None,
                 fault: None,
             },
             stop: stop.clone(),
@@ -125,6 +146,7 @@ impl Transfers {
             pace: Mutex::new(Pace {
                 rate: Rate::default(),
                 told: None,
+                files: BTreeMap::new(),
             }),
         });
         let work = work(teller, stop);
@@ -140,6 +162,7 @@ impl Transfers {
             let Some(mut ended) = this.find(&id) else { return };
             ended.state = state;
             ended.bytes_per_s = 0;
+            ended.seconds_left = None;
             ended.fault = fault;
             if state == Transferring::Done {
                 ended.done_bytes = ended.total_bytes;
@@ -192,9 +215,13 @@ impl Transfers {
         ended.get(id).map(|entry| entry.transfer.clone())
     }
 
-    /// Forgets a transfer that does not run: its model was removed.
+    /// Forgets a transfer that does not run: its model was removed, or nobody wants it any more.
     pub(crate) async fn forget(&self, id: &str) {
         self.ledger.forget(id).await;
+        if let Some(mut gone) = self.find(id).filter(|transfer| !is_running(transfer)) {
+            gone.state = Transferring::Cancelled;
+            self.bus.tell(Event::TransferMoved { transfer: gone });
+        }
         self.entries.send_if_modified(|entries| {
             let idle = entries.get(id).is_some_and(|entry| !is_running(&entry.transfer));
             idle && entries.remove(id).is_some()
@@ -236,7 +263,7 @@ impl Transfers {
 fn is_running(transfer: &Transfer) -> bool {
     match transfer.state {
         Transferring::Running | Transferring::Checking => true,
-        Transferring::Done | Transferring::Stopped | Transferring::Failed => false,
+        Transferring::Done | Transferring::Stopped | Transferring::Cancelled | Transferring::Failed => false,
     }
 }
 
@@ -251,30 +278,44 @@ struct Teller {
 struct Pace {
     rate: Rate,
     told: Option<Instant>,
+    files: BTreeMap<String, (Bytes, Bytes)>,
 }
 
 impl Watcher for Teller {
     fn moved(&self, done: Bytes, total: Bytes) {
         let now = Instant::now();
-        let (rate, due) = {
+        let (rate, files) = {
             let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
             let rate = pace.rate.at(now, done);
             let due = pace
                 .told
                 .is_none_or(|told| now.duration_since(told) >= TELL_EVERY);
-            if due {
+            let files = due.then(|| {
                 pace.told = Some(now);
-            }
-            (rate, due)
+                pace.files.iter().map(file_of).collect::<Vec<_>>()
+            });
+            (rate, files)
         };
-        if due {
+        if let Some(files) = files {
             self.transfers.change(&self.id, |transfer| {
                 transfer.state = Transferring::Running;
                 transfer.done_bytes = done.0;
                 transfer.total_bytes = total.0;
                 transfer.bytes_per_s = rate;
+                transfer.seconds_left = total.less(done).0.checked_div(rate);
+                transfer.files = Some(files);
             });
             self.transfers.tell(&self.id);
+        }
+    }
+
+    fn moved_in(&self, file: &str, done: Bytes, total: Bytes) {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = pace.files.len() < FILES_SHOWN_MAX;
+        if let Some(known) = pace.files.get_mut(file) {
+            *known = (done, total);
+        } else if has_room {
+            pace.files.insert(file.to_owned(), (done, total));
         }
     }
 
@@ -288,6 +329,14 @@ impl Watcher for Teller {
             Note::Paused { file, pause } => tracing::info!(file, ?pause, "a transfer pauses"),
             Note::StartedOver { file, why } => tracing::info!(file, ?why, "a transfer starts over"),
         }
+    }
+}
+
+fn file_of((name, (done, total)): (&String, &(Bytes, Bytes))) -> TransferFile {
+    TransferFile {
+        name: name.clone(),
+        done_bytes: done.0,
+        total_bytes: total.0,
     }
 }
 
@@ -437,6 +486,42 @@ mod tests {
                 ("stopped".to_owned(), stopped, 100)
             ]
         );
+        assert_eq!(
+            later.take_cut(),
+            ["cut"],
+            "a stop sticks; only what was cut off goes on"
+        );
+        assert!(later.take_cut().is_empty(), "once");
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_one_is_told_and_gone_after_a_restart() {
+        let port = Port::open().await;
+        let mut heard = port.bus.hear();
+        port.transfers.start("m", |watcher, stop| async move {
+            watcher.moved_in("m.gguf", Bytes(30), Bytes(100));
+            watcher.moved(Bytes(30), Bytes(100));
+            stop.cancelled().await;
+            Ok(Brought::Stopped)
+        });
+        port.transfers.stop("m");
+        let stopped = port.transfers.ended("m").await.unwrap();
+        assert_eq!(
+            stopped.files.map(|files| files.len()),
+            Some(1),
+            "and each file is told of"
+        );
+        port.transfers.forget("m").await;
+        assert!(port.transfers.find("m").is_none());
+        let mut last = None;
+        while let Ok(Some(Event::TransferMoved { transfer })) =
+            tokio::time::timeout(Duration::from_millis(300), heard.next()).await
+        {
+            last = Some(transfer.state);
+        }
+        assert_eq!(last, Some(Transferring::Cancelled));
+        let later = Port::transfers(&port.root, &port.bus, &port.folder).await;
+        assert!(later.list().is_empty() && later.take_cut().is_empty());
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use plimsoll_wire::{Event, Transfer};
 /// The few events that a terminal waits for; the rest is for a page.
 pub(super) enum News {
     Router,
-    Transfer(Transfer),
+    Transfer(Box<Transfer>),
     /// Something was lost: the state has to be read again.
     Missed,
     Other,
@@ -15,7 +15,7 @@ impl From<Event> for News {
     fn from(event: Event) -> Self {
         match event {
             Event::RouterChanged { .. } => Self::Router,
-            Event::TransferMoved { transfer } => Self::Transfer(transfer),
+            Event::TransferMoved { transfer } => Self::Transfer(Box::new(transfer)),
             Event::Missed => Self::Missed,
             Event::SetupMoved { .. }
             | Event::Sampled { .. }

@@ -31,7 +31,7 @@ pub(super) async fn follow(
             () = interrupts.next() => break Ok(Followed::Interrupted),
         };
         let transfer = match event.map(News::from) {
-            Some(News::Transfer(transfer)) if transfer.id == id => transfer,
+            Some(News::Transfer(transfer)) if transfer.id == id => *transfer,
             Some(News::Missed) => match missed(session, id).await? {
                 Some(transfer) => transfer,
                 None => continue,
@@ -55,7 +55,7 @@ pub(super) async fn follow(
                 });
             }
             // Someone else stopped it: another window, another terminal.
-            Transferring::Stopped => break Ok(Followed::Interrupted),
+            Transferring::Stopped | Transferring::Cancelled => break Ok(Followed::Interrupted),
             Transferring::Failed => break Err(transfer.fault.map_or_else(gone, Failure::from)),
         }
     };
@@ -66,9 +66,11 @@ pub(super) async fn follow(
 fn draw(session: &Session, bar: &ProgressBar, transfer: &Transfer) {
     let key = match transfer.state {
         Transferring::Checking => "pull.checking",
-        Transferring::Running | Transferring::Done | Transferring::Stopped | Transferring::Failed => {
-            "pull.running"
-        }
+        Transferring::Running
+        | Transferring::Done
+        | Transferring::Stopped
+        | Transferring::Cancelled
+        | Transferring::Failed => "pull.running",
     };
     bar.set_length(transfer.total_bytes);
     bar.set_position(transfer.done_bytes);

@@ -6,7 +6,7 @@ use plimsoll_units::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::Found;
-use crate::sink::hex;
+use crate::hex::hex;
 use crate::{HubError, Note, Watcher};
 
 const READ: usize = 1 << 20;

@@ -3,17 +3,18 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use plimsoll_gguf::{FileSet, Limits};
-use plimsoll_os::files::{self, Lock};
+use plimsoll_os::files;
 use plimsoll_os::names::{safe_component, safe_relative};
 use plimsoll_units::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::Found;
 use super::check::sha256_of;
+use super::remove::remove_parts;
 use super::scan::{is_companion, models_of};
 use crate::fetch::{is_whole, place_pointer};
+use crate::hex::hex;
 use crate::layout::{LOCAL_OWNER, RepoFolder, is_commit};
-use crate::sink::hex;
 use crate::{Etag, HubError, Note, RepoId, Watcher};
 
 /// Where a content belongs, when somebody knows.
@@ -283,14 +284,7 @@ fn place(folder: &RepoFolder, piece: &Piece, watcher: &dyn Watcher) -> Result<()
     });
     files::link_or_copy(&piece.from, &blob)?;
     // A download of the same content that was begun is finished by this.
-    let lock = folder.lock(&piece.etag);
-    if folder.part(&piece.etag).exists() && lock.parent().is_some_and(Path::is_dir) {
-        // Whoever holds the lock is fetching just now, and finds the blob by itself.
-        if let Some(_held) = Lock::try_exclusive(&lock)? {
-            files::remove_file(&folder.part(&piece.etag))?;
-        }
-    }
-    Ok(())
+    remove_parts(folder, &piece.etag).map(drop)
 }
 
 #[cfg(test)]

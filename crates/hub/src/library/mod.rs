@@ -14,11 +14,11 @@ use plimsoll_units::Bytes;
 use tokio_util::sync::CancellationToken;
 
 pub use check::Checked;
-pub(crate) use check::sha256_of;
 pub use import::{Home, Imported};
+pub(crate) use remove::{names_of, remove_parts};
 pub use scan::{Found, FoundFile, FoundState, Odd, OddReason, Scan};
 
-use crate::fetch::length;
+use crate::fetch::allocated;
 use crate::layout::RepoFolder;
 use crate::{Etag, HubError, RepoId, Watcher};
 
@@ -67,12 +67,15 @@ impl Library {
         found.ok_or_else(|| HubError::NotInLibrary { id: id.to_owned() })
     }
 
-    /// How much an unfinished download of this content left; `None` when there is none.
+    /// Space that an unfinished download of this content takes; `None` when there is none.
     #[must_use]
     pub fn begun(&self, repo: &RepoId, sha256: &str) -> Option<Bytes> {
         let etag = Etag::parse(sha256)?;
-        let part = RepoFolder::new(&self.cache, repo).part(&etag);
-        part.is_file().then(|| length(&part))
+        let folder = RepoFolder::new(&self.cache, repo);
+        [folder.part(&etag), folder.older_part(&etag)]
+            .iter()
+            .find(|part| part.is_file())
+            .map(|part| allocated(part))
     }
 
     /// Takes a local model in: a second name where the volume allows it, else a copy. Any part of a split model

@@ -7,6 +7,7 @@ use plimsoll_units::Bytes;
 
 use super::Found;
 use super::scan::{Entry, is_companion, snapshots};
+use crate::fetch::allocated;
 use crate::layout::{RepoFolder, is_commit};
 use crate::{Etag, HubError};
 
@@ -80,19 +81,28 @@ fn paths_of(found: &Found) -> BTreeSet<String> {
 /// The blob and what a download of it left. Only ever a plain file in the repository's own `blobs`.
 fn remove_content(folder: &RepoFolder, etag: &Etag) -> Result<Bytes, HubError> {
     let blob = folder.blob(etag);
-    let mut freed = given_back(&blob);
+    let freed = given_back(&blob);
     files::remove_file(&blob)?;
-    let part = folder.part(etag);
+    Ok(freed.plus(remove_parts(folder, etag)?))
+}
+
+/// What an unfinished download left. Somebody who fetches it just now keeps what he has.
+pub(crate) fn remove_parts(folder: &RepoFolder, etag: &Etag) -> Result<Bytes, HubError> {
+    let parts = [folder.part(etag), folder.older_part(etag)];
+    if !parts.iter().any(|part| part.exists()) {
+        return Ok(Bytes::ZERO);
+    }
     let lock = folder.lock(etag);
-    if part.exists() {
-        if let Some(locks) = lock.parent() {
-            files::create_dir(locks)?;
-        }
-        // Somebody who fetches it just now keeps what he has.
-        if let Some(_held) = Lock::try_exclusive(&lock)? {
-            freed = freed.plus(given_back(&part));
-            files::remove_file(&part)?;
-        }
+    if let Some(locks) = lock.parent() {
+        files::create_dir(locks)?;
+    }
+    let Some(_held) = Lock::try_exclusive(&lock)? else {
+        return Ok(Bytes::ZERO);
+    };
+    let mut freed = Bytes::ZERO;
+    for part in &parts {
+        freed = freed.plus(given_back(part));
+        files::remove_file(part)?;
     }
     Ok(freed)
 }
@@ -105,17 +115,18 @@ fn given_back(path: &Path) -> Bytes {
     if !about.is_file() || names_of(&about) > 1 {
         Bytes::ZERO
     } else {
-        Bytes(about.len())
+        // A part with gaps takes less than its length says.
+        Bytes(about.len()).min(allocated(path))
     }
 }
 
 #[cfg(unix)]
-fn names_of(about: &std::fs::Metadata) -> u64 {
+pub(crate) fn names_of(about: &std::fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(about)
 }
 
 #[cfg(not(unix))]
-fn names_of(_: &std::fs::Metadata) -> u64 {
+pub(crate) fn names_of(_: &std::fs::Metadata) -> u64 {
     1
 }
 

@@ -569,7 +569,12 @@ async fn a_begun_download_is_known_by_its_content() {
             .join(format!("{sha256}.incomplete")),
         b"12345",
     );
-    assert_eq!(shelf.library().begun(&repo, &sha256), Some(Bytes(5)));
+    assert!(
+        shelf
+            .library()
+            .begun(&repo, &sha256)
+            .is_some_and(|taken| taken >= Bytes(5))
+    );
 }
 
 #[tokio::test]

@@ -4,8 +4,10 @@
 
 mod answers;
 mod kill;
+mod ledger;
 mod library;
 mod listing;
+mod parallel;
 mod space;
 mod support;
 mod transfer;

@@ -38,7 +38,7 @@ async fn only_what_is_missing_has_to_fit() {
     let _ = bench.fake.commit(REPO, &[(FILE, file.clone())]);
     let set = bench.set(FILE).await.unwrap();
     std::fs::create_dir_all(bench.folder().join("blobs")).unwrap();
-    plimsoll_os::files::replace(&bench.part(file.sha256()), &noise(100_000, 1)[..90_000]).unwrap();
+    plimsoll_os::files::replace(&bench.older_part(file.sha256()), &noise(100_000, 1)[..90_000]).unwrap();
     let mut config = bench.config();
     config.spare = free_space(bench.cache.path()).unwrap().plus(Bytes::gib(1));
     let wanted = config.spare.plus(Bytes(10_000));
@@ -107,15 +107,23 @@ fn run(program: &str, arguments: &[&str], at: &Path) -> bool {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_disk_that_fills_up_in_the_middle_leaves_a_part_to_go_on_from() {
+async fn a_disk_that_fills_up_in_the_middle_loses_nothing() {
     let bench = Bench::new().await;
-    let content = noise(3 << 20, 1);
-    let file = FakeFile::lfs(content.clone());
-    let _ = bench.fake.commit(REPO, &[(FILE, file.clone())]);
+    let names = ["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"];
+    let contents = [noise(1 << 20, 1), noise(2 << 20, 2)];
+    let files = contents.clone().map(FakeFile::lfs);
+    let _ = bench.fake.commit(
+        REPO,
+        &[(names[0], files[0].clone()), (names[1], files[1].clone())],
+    );
     let volume = SmallVolume::new(4);
-    let hub = Hub::new(config(&bench.fake.endpoint(), volume.path()));
+    let mut config = config(&bench.fake.endpoint(), volume.path());
+    // The second file gets its place when the first is nearly here, and not before.
+    config.lanes = crate::support::SMALL_LANES;
+    config.lanes.range_most = Bytes::kib(128);
+    let hub = bench.hub_with(config);
     let set = hub
-        .file_set(&format!("{REPO}/{FILE}").parse().unwrap())
+        .file_set(&format!("{REPO}/{}", names[0]).parse().unwrap())
         .await
         .unwrap();
 
@@ -127,7 +135,7 @@ async fn a_disk_that_fills_up_in_the_middle_leaves_a_part_to_go_on_from() {
     }))));
     bench
         .fake
-        .pace(Some((64 << 10, std::time::Duration::from_millis(2))));
+        .pace(Some((16 << 10, std::time::Duration::from_millis(4))));
     let refused = hub
         .fetch(&set, watch, &CancellationToken::new())
         .await
@@ -136,21 +144,32 @@ async fn a_disk_that_fills_up_in_the_middle_leaves_a_part_to_go_on_from() {
         panic!("{refused:?}")
     };
     assert!(refused.is_passing() && needed > free, "{refused:?}");
-    let part = volume
-        .path()
-        .join("models--org--model-GGUF/blobs")
-        .join(format!("{}.incomplete", file.sha256()));
-    let kept = std::fs::metadata(&part).unwrap().len();
-    assert!(kept > 0);
+    let blob = |n: usize| {
+        volume
+            .path()
+            .join("models--org--model-GGUF/blobs")
+            .join(files[n].sha256())
+    };
+    assert!(!blob(1).exists(), "nothing shows that is not whole");
 
     bench.fake.pace(None);
+    let still = hub
+        .fetch(&set, Arc::new(Unwatched), &CancellationToken::new())
+        .await;
+    assert!(
+        matches!(still, Err(HubError::DiskFull { .. })),
+        "before the first byte now: {still:?}"
+    );
     plimsoll_os::files::remove_file(&hog).unwrap();
-    let (paths, traffic) = done(
+    let (paths, _) = done(
         hub.fetch(&set, Arc::new(Unwatched), &CancellationToken::new())
             .await,
     );
-    assert_eq!(std::fs::read(&paths[0]).unwrap(), content);
-    assert_eq!((traffic.kept.0, traffic.fresh_starts), (kept, 0));
+    for (path, content) in paths.iter().zip(&contents) {
+        assert!(std::fs::read(path).unwrap() == *content, "{}", path.display());
+    }
+    let left = bench.fake.sent();
+    assert!(left <= (3 << 20) + (1 << 20), "{left} bytes left the hub");
 }
 
 /// Does something once, as soon as bytes move.

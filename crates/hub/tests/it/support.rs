@@ -2,7 +2,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use plimsoll_hub::{Fetched, FileSet, Hub, HubConfig, HubError, Note, Patience, Traffic, Watcher};
+use plimsoll_hub::{
+    Fetched, FileSet, Hub, HubConfig, HubError, Lanes, Ledger, MemoryLedger, Note, Patience, Traffic, Watcher,
+};
 use plimsoll_testkit::StrictWatcher;
 use plimsoll_testkit::hub::{FakeFile, FakeHub};
 use plimsoll_units::Bytes;
@@ -18,6 +20,8 @@ pub(crate) const SIZE: u64 = 1 << 20;
 pub(crate) struct Watch {
     pub(crate) strict: StrictWatcher,
     pub(crate) notes: Mutex<Vec<Note>>,
+    /// How far each file was told to be.
+    pub(crate) files: Mutex<std::collections::BTreeMap<String, (Bytes, Bytes)>>,
     /// Stops the transfer when this much is here.
     pub(crate) stop_at: Option<(Bytes, CancellationToken)>,
 }
@@ -32,6 +36,11 @@ impl Watcher for Watch {
         }
     }
 
+    fn moved_in(&self, file: &str, done: Bytes, total: Bytes) {
+        assert!(done <= total, "{file}: {done} of {total}");
+        self.files.lock().unwrap().insert(file.to_owned(), (done, total));
+    }
+
     fn noted(&self, note: Note) {
         if matches!(note, Note::StartedOver { .. }) {
             self.strict.started_over();
@@ -44,6 +53,8 @@ impl Watcher for Watch {
 pub(crate) struct Bench {
     pub(crate) fake: FakeHub,
     pub(crate) cache: TempDir,
+    /// Outlives each hub, as the program's database does.
+    pub(crate) ledger: Arc<MemoryLedger>,
 }
 
 impl Bench {
@@ -51,6 +62,7 @@ impl Bench {
         Self {
             fake: FakeHub::start().await,
             cache: tempfile::tempdir().unwrap(),
+            ledger: Arc::default(),
         }
     }
 
@@ -59,7 +71,11 @@ impl Bench {
     }
 
     pub(crate) fn hub(&self) -> Hub {
-        Hub::new(self.config())
+        self.hub_with(self.config())
+    }
+
+    pub(crate) fn hub_with(&self, config: HubConfig) -> Hub {
+        Hub::with_ledger(config, self.ledger.clone())
     }
 
     /// The set behind one path of [`REPO`].
@@ -83,7 +99,22 @@ impl Bench {
     }
 
     pub(crate) fn part(&self, sha256: &str) -> PathBuf {
+        self.folder()
+            .join("blobs")
+            .join(format!("{sha256}.ranges.incomplete"))
+    }
+
+    /// As older versions and other tools have it.
+    pub(crate) fn older_part(&self, sha256: &str) -> PathBuf {
         self.folder().join("blobs").join(format!("{sha256}.incomplete"))
+    }
+
+    /// How much of a part the ledger claims.
+    pub(crate) async fn kept(&self, sha256: &str) -> u64 {
+        let record = self.ledger.find(&self.part(sha256)).await.unwrap();
+        record.map_or(0, |record| {
+            record.ranges.iter().map(|(first, after)| after.0 - first.0).sum()
+        })
     }
 
     pub(crate) fn blob(&self, sha256: &str) -> PathBuf {
@@ -105,6 +136,14 @@ pub(crate) fn config(endpoint: &str, cache: &Path) -> HubConfig {
     };
     config
 }
+
+/// Several small ranges at a time, so that a small file is enough.
+pub(crate) const SMALL_LANES: Lanes = Lanes {
+    first: 4,
+    most: 4,
+    range_least: Bytes::kib(128),
+    range_most: Bytes::mib(1),
+};
 
 /// Bytes that look like nothing, the same every time.
 pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {

@@ -132,7 +132,7 @@ async fn a_line_that_brings_nothing_is_given_up_with_the_part_kept() {
         "{refused:?}"
     );
     assert!(refused.is_passing());
-    let kept = std::fs::metadata(bench.part(file.sha256())).unwrap().len();
+    let kept = bench.kept(file.sha256()).await;
     assert!(kept >= 200_000);
 
     bench.fake.heal();
@@ -249,7 +249,7 @@ async fn wrong_bytes_of_an_earlier_run_are_repaired_by_themselves() {
     let (bench, file) = bench_with_file().await;
     let set = bench.set(FILE).await.unwrap();
     std::fs::create_dir_all(bench.folder().join("blobs")).unwrap();
-    plimsoll_os::files::replace(&bench.part(file.sha256()), &noise(300_000, 99)).unwrap();
+    plimsoll_os::files::replace(&bench.older_part(file.sha256()), &noise(300_000, 99)).unwrap();
     let (fetched, watch) = bench.fetch(&set).await;
     let (paths, traffic) = done(fetched);
     assert_published(&bench, &file, &paths);
@@ -266,7 +266,7 @@ async fn a_part_longer_than_the_file_is_not_trusted() {
     let set = bench.set(FILE).await.unwrap();
     std::fs::create_dir_all(bench.folder().join("blobs")).unwrap();
     let long = noise(usize::try_from(SIZE).unwrap() + 5, 3);
-    plimsoll_os::files::replace(&bench.part(file.sha256()), &long).unwrap();
+    plimsoll_os::files::replace(&bench.older_part(file.sha256()), &long).unwrap();
     let (paths, _) = done(bench.fetch(&set).await.0);
     assert_published(&bench, &file, &paths);
 }
@@ -333,7 +333,7 @@ async fn a_stopped_transfer_keeps_what_it_has_and_goes_on_later() {
     });
     let stopped = bench.hub().fetch(&set, watch, &stop).await.unwrap();
     assert!(matches!(stopped, Fetched::Stopped { .. }), "{stopped:?}");
-    let kept = std::fs::metadata(bench.part(file.sha256())).unwrap().len();
+    let kept = bench.kept(file.sha256()).await;
     assert!((200_000..SIZE).contains(&kept), "{kept}");
 
     bench.fake.pace(None);

@@ -16,6 +16,6 @@ pub use part::PartFile;
 #[cfg(unix)]
 pub use place::access;
 pub use place::{
-    Access, Placed, Run, create_dir, create_private_dir, free_space, link_or_copy, publish, publish_folder,
-    read_up_to, remove_file, remove_tree, replace, replace_private, symlink, write_new,
+    Access, Placed, Run, allocated, create_dir, create_private_dir, free_space, link_or_copy, publish,
+    publish_folder, read_up_to, remove_file, remove_tree, replace, replace_private, symlink, write_new,
 };

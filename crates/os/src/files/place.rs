@@ -212,6 +212,21 @@ pub fn free_space(path: &Path) -> Result<Bytes, FileError> {
         .map_err(on(Action::MeasureFreeSpace, path))
 }
 
+/// Space that a file takes on its volume, which is less than its length where it has gaps and more where space
+/// was reserved.
+pub fn allocated(path: &Path) -> Result<Bytes, FileError> {
+    let about = fs::metadata(path).map_err(on(Action::Read, path))?;
+    #[cfg(unix)]
+    {
+        // In units of 512 bytes whatever the volume's own are (stat(2)).
+        Ok(Bytes(
+            std::os::unix::fs::MetadataExt::blocks(&about).saturating_mul(512),
+        ))
+    }
+    #[cfg(not(unix))]
+    Ok(Bytes(about.len()))
+}
+
 /// A name beside the target that is removed unless it becomes the target.
 struct Beside(PathBuf);
 

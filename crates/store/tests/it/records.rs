@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use plimsoll_store::{Measurement, Store, TransferRecord, TransferState};
+use plimsoll_store::{ContentMarks, Measurement, Part, Store, TransferRecord, TransferState};
 use plimsoll_units::Bytes;
 use serde_json::{Value, json};
 
@@ -105,4 +105,41 @@ async fn a_cancelled_transfer_is_still_cancelled_after_a_restart() {
     assert_eq!(again.transfers().await.unwrap(), [transfer]);
     again.forget_transfer("t1").await.unwrap();
     assert_eq!(again.transfers().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_is_here_of_a_file_is_known_after_a_restart() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a.db");
+    let mut part = Part {
+        version: "abc 500".into(),
+        ranges: vec![(Bytes(0), Bytes(10)), (Bytes(20), Bytes(1 << 40))],
+        hashed: Bytes(7),
+        hash: vec![1, 2, 3],
+        marks: vec![4; 105],
+    };
+    let marks = ContentMarks {
+        step: Bytes::mib(64),
+        states: vec![9; 210],
+    };
+    {
+        let store = Store::open(&path, 1).await.unwrap();
+        assert_eq!(store.part("/cache/x").await.unwrap(), None);
+        store.save_part("/cache/x", part.clone()).await.unwrap();
+        part.ranges = vec![(Bytes(0), Bytes(30))];
+        store.save_part("/cache/x", part.clone()).await.unwrap();
+        store.save_content_marks("abc", marks.clone()).await.unwrap();
+    }
+    let store = Store::open(&path, 2).await.unwrap();
+    assert_eq!(store.part("/cache/x").await.unwrap(), Some(part.clone()));
+    assert_eq!(store.content_marks("abc").await.unwrap(), Some(marks));
+    store.forget_part("/cache/x").await.unwrap();
+    assert_eq!(store.part("/cache/x").await.unwrap(), None);
+    part.ranges.clear();
+    store.save_part("/cache/x", part.clone()).await.unwrap();
+    assert_eq!(
+        store.part("/cache/x").await.unwrap(),
+        Some(part),
+        "the ranges of before went with it"
+    );
 }

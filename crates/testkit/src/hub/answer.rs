@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::fault::Fault;
 use super::repo::{FakeFile, sha256_hex};
 use super::serve::Shared;
+use super::weather::Line;
 
 /// Pieces of a body that is sent without a pace.
 const PIECE: usize = 64 << 10;
@@ -59,7 +60,8 @@ pub(super) async fn refusal(fault: Option<Fault>) -> Option<Response<Body>> {
         | Fault::WrongByteAt(_)
         | Fault::OtherFile
         | Fault::OtherEtag
-        | Fault::NoMetadata => None,
+        | Fault::NoMetadata
+        | Fault::None => None,
     }
 }
 
@@ -103,7 +105,8 @@ pub(super) fn file(
             end = End::CutAfter(n);
         }
         Some(Fault::RangeRefused) => return range_refused(bytes.len()),
-        Some(Fault::NoAnswer | Fault::TooMany(_) | Fault::Status(_) | Fault::NoMetadata) | None => {}
+        Some(Fault::NoAnswer | Fault::TooMany(_) | Fault::Status(_) | Fault::NoMetadata | Fault::None)
+        | None => {}
     }
 
     let len = bytes.len() as u64;
@@ -147,6 +150,9 @@ pub(super) fn file(
         return answer.body(Body::empty()).expect("an answer");
     }
     let part = bytes.slice(index(from)..index(to));
+    if let Some(Fault::StallAfter(n)) = shared.faults().take_in(from, to) {
+        end = End::StallAfter(n);
+    }
     answer
         .body(body(Arc::clone(shared), stop.clone(), part, end))
         .expect("an answer")
@@ -179,11 +185,14 @@ fn body(shared: Arc<Shared>, stop: CancellationToken, part: Bytes, end: End) -> 
         left: Bytes,
         sent: u64,
         end: End,
+        line: Line,
     }
     let pace = shared.pace();
-    let piece = pace.map_or(PIECE, |(piece, _)| piece);
+    let line = shared.sky.line();
+    let piece = pace.map_or(line.piece(PIECE), |(piece, _)| piece);
     let pause = pace.map_or(Duration::ZERO, |(_, pause)| pause);
     let first = Sending {
+        line,
         shared,
         stop,
         left: part,
@@ -218,6 +227,7 @@ fn body(shared: Arc<Shared>, stop: CancellationToken, part: Bytes, end: End) -> 
         let size = piece
             .min(now.left.len())
             .min(usize::try_from(room).unwrap_or(usize::MAX));
+        now.shared.sky.wait_for(&mut now.line, size as u64).await;
         let next = now.left.split_to(size);
         now.sent += size as u64;
         now.shared.sent.fetch_add(size as u64, Ordering::Relaxed);

@@ -16,6 +16,8 @@ pub enum At {
 /// How an answer goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    /// Nothing goes wrong: lets requests pass before a later fault in the queue.
+    None,
     /// The connection ends after this many bytes of the body.
     CutAfter(u64),
     /// The body stops after this many bytes; the connection stays open.
@@ -47,6 +49,7 @@ pub enum Fault {
 pub(super) struct Script {
     next: BTreeMap<At, VecDeque<Fault>>,
     always: BTreeMap<At, Fault>,
+    at_bytes: Vec<(u64, Fault)>,
 }
 
 impl Script {
@@ -58,13 +61,29 @@ impl Script {
         self.always.insert(at, fault);
     }
 
+    pub(super) fn at_byte(&mut self, byte: u64, fault: Fault) {
+        self.at_bytes.push((byte, fault));
+    }
+
+    /// The fault for an answer with these bytes of a file, once.
+    pub(super) fn take_in(&mut self, from: u64, end: u64) -> Option<Fault> {
+        let place = self
+            .at_bytes
+            .iter()
+            .position(|(byte, _)| (from..end).contains(byte))?;
+        Some(self.at_bytes.swap_remove(place).1)
+    }
+
     pub(super) fn clear(&mut self) {
+        self.at_bytes.clear();
         self.next.clear();
         self.always.clear();
     }
 
     pub(super) fn take(&mut self, at: At) -> Option<Fault> {
         let queued = self.next.get_mut(&at).and_then(VecDeque::pop_front);
-        queued.or_else(|| self.always.get(&at).copied())
+        queued
+            .or_else(|| self.always.get(&at).copied())
+            .filter(|fault| *fault != Fault::None)
     }
 }

@@ -8,6 +8,7 @@ mod answer;
 mod fault;
 mod repo;
 mod serve;
+mod weather;
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 pub use fault::{At, Fault};
 pub use repo::FakeFile;
 use serve::Shared;
+pub use weather::Weather;
 
 /// One request, as the fake saw it.
 #[derive(Debug, Clone)]
@@ -122,6 +124,21 @@ impl FakeHub {
     /// Bodies leave in pieces of this size with a pause after each; `None` for as fast as it goes.
     pub fn pace(&self, pace: Option<(usize, Duration)>) {
         *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
+    }
+
+    /// The line to both servers from now on.
+    pub fn weather(&self, weather: Weather) {
+        self.shared.sky.set(weather);
+    }
+
+    /// The next answer that holds this byte of a file fails so.
+    pub fn at_byte(&self, byte: u64, fault: Fault) {
+        self.shared.faults().at_byte(byte, fault);
+    }
+
+    /// The most bodies that were on their way at once.
+    pub fn busiest(&self) -> u64 {
+        self.shared.sky.busiest()
     }
 
     /// Both ports refuse connections, and running answers break off.

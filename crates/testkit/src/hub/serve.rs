@@ -20,6 +20,7 @@ use super::Seen;
 use super::answer::{bare, file, refusal};
 use super::fault::{At, Fault, Script};
 use super::repo::{Commit, FakeFile, Repos, Storage};
+use super::weather::Sky;
 
 /// What both servers know. Mutexes and not an owner task: every lock is held for a few lines of plain code.
 #[derive(Debug, Default)]
@@ -30,6 +31,7 @@ pub(super) struct Shared {
     pub(super) complaints: Mutex<Vec<String>>,
     pub(super) pace: Mutex<Option<(usize, Duration)>>,
     pub(super) sent: AtomicU64,
+    pub(super) sky: Sky,
     links: AtomicU64,
     links_expired: AtomicU64,
 }
@@ -162,6 +164,7 @@ async fn on_hub(
     request: Request,
 ) -> Response<Body> {
     let (parts, _) = request.into_parts();
+    shared.sky.delay().await;
     let path = parts.uri.path();
     let Some(words) = segments(path) else {
         shared.complain(format!("{path} is not a valid address"));
@@ -330,6 +333,7 @@ async fn resolve(
 
 async fn on_cdn(shared: Arc<Shared>, stop: CancellationToken, request: Request) -> Response<Body> {
     let (parts, _) = request.into_parts();
+    shared.sky.delay().await;
     let path = parts.uri.path();
     let at = if parts.method == Method::HEAD {
         At::Head

@@ -18,7 +18,7 @@ import { useAsk, useTell } from "@/state/ask";
 import { isActive } from "@/state/live";
 import type { Choosable } from "@/state/models";
 import { chooseModel } from "@/state/view";
-import type { Fault, Plan } from "@/wire/wire";
+import type { Fault, Plan, TransferFile } from "@/wire/wire";
 
 import { useAcquire } from "./acquire";
 import { Facts, PlanWords, ProofTable } from "./PlanWords";
@@ -147,6 +147,7 @@ function Actions({ model }: { model: Choosable }) {
   const load = useTell("router/load");
   const unload = useTell("router/unload");
   const stopPull = useTell("models/stopPull");
+  const cancelPull = useTell("models/cancelPull");
   const verify = useTell("models/verify");
   const tell = { onError: ({ fault }: { fault: Fault }) => say(faultTitle(t, fault)) };
   const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
@@ -178,7 +179,11 @@ function Actions({ model }: { model: Choosable }) {
           <span className="flex-1">
             {moving.state === "checking" ? t("models.checking") : t("models.downloading", { part, whole })}
           </span>
-          <span className="text-ink-2">{format.rate(moving.bytesPerS)}</span>
+          <span className="text-ink-2">
+            {format.rate(moving.bytesPerS)}
+            {moving.secondsLeft !== undefined &&
+              ` · ${t("models.left", { time: format.seconds(moving.secondsLeft) })}`}
+          </span>
           <Button size="sm" onClick={() => stopPull.mutate({ id: moving.id }, tell)}>
             <CircleStop size={14} aria-hidden="true" />
             {t("models.stop")}
@@ -193,6 +198,7 @@ function Actions({ model }: { model: Choosable }) {
           label={t("picker.downloading")}
           value={moving.totalBytes === 0 ? undefined : moving.doneBytes / moving.totalBytes}
         />
+        {moving.files && moving.files.length > 1 && <TransferFiles files={moving.files} />}
       </div>
     );
   }
@@ -251,6 +257,24 @@ function Actions({ model }: { model: Choosable }) {
           )}
         </span>
       )}
+      {stopped && (
+        <Button
+          look="quiet"
+          busy={cancelPull.isPending}
+          onClick={() =>
+            cancelPull.mutate(
+              { id: stopped.id },
+              {
+                ...tell,
+                onSuccess: ({ freedBytes }) => say(t("models.deleted", { bytes: format.bytes(freedBytes) })),
+              },
+            )
+          }
+        >
+          <Trash2 size={15} aria-hidden="true" />
+          {t("models.discard")}
+        </Button>
+      )}
       {stopped?.fault && (
         <FaultCard
           fault={stopped.fault}
@@ -261,6 +285,28 @@ function Actions({ model }: { model: Choosable }) {
       {dialog}
       {deleting && <DeleteDialog model={model} onClose={() => setDeleting(false)} />}
     </div>
+  );
+}
+
+/** How far each file of a set is; folded away, since the one bar says what matters. */
+function TransferFiles({ files }: { files: readonly TransferFile[] }) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  return (
+    <details className="mt-2 text-sm text-ink-2">
+      <summary className="cursor-pointer">{t("models.filesOf", { count: files.length })}</summary>
+      <ul className="mt-1 space-y-0.5">
+        {files.map((file) => {
+          const [part, whole] = format.pair(file.doneBytes, file.totalBytes);
+          return (
+            <li key={file.name} className="flex gap-3">
+              <span className="min-w-0 flex-1 truncate">{file.name}</span>
+              <span>{t("models.downloading", { part, whole })}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </details>
   );
 }
 

@@ -134,6 +134,15 @@ export function callTable(world: World): CallTable {
       if (transfer) world.setTransfer({ ...transfer, state: "stopped", bytesPerS: 0 });
       return {};
     },
+    "models/cancelPull": ({ id }) => {
+      world.stop(`pull ${id}`);
+      const transfer = world.transfers.get(id);
+      if (!transfer) refuse("notFound", ["retry"], { transfer: id });
+      world.setTransfer({ ...transfer, state: "cancelled", bytesPerS: 0 });
+      world.transfers.delete(id);
+      world.emit({ type: "libraryChanged" });
+      return { freedBytes: transfer.doneBytes };
+    },
     "models/import": ({ path }) => {
       if (!path.endsWith(".gguf")) refuse("notGguf", ["importFile"], { path });
       const model = { ...libraryModel("qwen3-4b", "Q6_K", world.where), path };
