@@ -28,7 +28,7 @@ pub fn record_facts(config: &Config) -> Vec<u8> {
     serde_json::to_vec_pretty(&facts).unwrap_or_default()
 }
 
-/// What recorded facts say: one record, or a list of them. What a record holds besides is passed over.
+/// What recorded facts say: one record or report, or a list of them. What it holds besides is passed over.
 pub fn judge_facts(bytes: &[u8]) -> Result<Judged, Fault> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| FactsError::NotJson(error).to_fault())?;
@@ -46,8 +46,13 @@ pub fn judge_facts(bytes: &[u8]) -> Result<Judged, Fault> {
 const SCHEMA: u64 = 1;
 
 fn judged(record: &Value) -> Result<Machine, Fault> {
-    // Any JSON object would pass for a record that says nothing, and a machine without devices would come out.
-    if record["schema"].as_u64() != Some(SCHEMA) {
+    // Any JSON object would pass for a record that says nothing, and a machine without devices would come out. Our
+    // records tell their version; what people report has lines under keys of their own.
+    let known = match record.get("schema") {
+        Some(schema) => schema.as_u64() == Some(SCHEMA),
+        None => record["facts"].is_object(),
+    };
+    if !known {
         return Err(fault(FaultCode::MachineFileBad, [("schema", SCHEMA.into())]));
     }
     let facts = Facts::from_json(record.to_string().as_bytes()).map_err(|error| error.to_fault())?;
@@ -85,6 +90,22 @@ mod tests {
             panic!("two")
         };
         assert_eq!(many, [(*one).clone(), *one]);
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_came() {
+        let report = r#"{ "id": "two", "os": "linux", "expect": { "class": "cuda-discrete" }, "facts": { "log": [
+            "  Device 0: NVIDIA GeForce RTX 3060, compute capability 8.6, VMM: yes, VRAM: 11907 MiB"] } }"#;
+        let Ok(Judged::One(machine)) = judge_facts(report.as_bytes()) else {
+            panic!("one machine")
+        };
+        let [card] = machine.devices.as_slice() else {
+            panic!("one card: {machine:?}")
+        };
+        assert_eq!(
+            (card.name.as_str(), card.total_bytes),
+            ("NVIDIA GeForce RTX 3060", 11907 << 20)
+        );
     }
 
     #[test]

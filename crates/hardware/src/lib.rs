@@ -13,6 +13,7 @@ mod machine_file;
 mod note;
 mod overrides;
 mod sample;
+mod told;
 
 pub use bandwidth::{HostBandwidth, measure_host_bandwidth};
 pub use facts::{Facts, FactsError};

@@ -37,11 +37,12 @@ impl Machine {
         self.devices.iter().find(|device| device.id == id)
     }
 
-    /// The devices that a plan may use, in the order of the list: integrated ones are not among them.
+    /// The devices that a plan may use, in the order of the list: integrated ones are not among them, nor those
+    /// whose size nobody told.
     pub fn placeable(&self) -> impl Iterator<Item = &Device> {
         self.devices
             .iter()
-            .filter(|device| device.kind != DeviceKind::Integrated)
+            .filter(|device| device.kind != DeviceKind::Integrated && device.total > Bytes::ZERO)
     }
 }
 
@@ -93,6 +94,7 @@ pub struct Device {
     pub vendor: String,
     pub kind: DeviceKind,
     pub backends: Vec<Backend>,
+    /// Zero when not known.
     #[serde(rename = "totalBytes")]
     pub total: Bytes,
     #[serde(rename = "freeBytes")]
@@ -153,15 +155,17 @@ pub enum Class {
 }
 
 impl Class {
-    /// One class per machine: a device with memory of its own counts before shared memory, and a GPU that is
-    /// never planned on counts for nothing.
+    /// One class per machine: a device with memory of its own counts before shared memory, a GPU that is never
+    /// planned on counts for nothing, and another machine counts only where this one has no GPU.
     #[must_use]
     pub fn of(devices: &[Device]) -> Self {
         let has = |kinds: &[DeviceKind]| devices.iter().any(|device| kinds.contains(&device.kind));
-        if has(&[DeviceKind::Discrete, DeviceKind::Remote]) {
+        if has(&[DeviceKind::Discrete]) {
             Self::Discrete
         } else if has(&[DeviceKind::Unified]) {
             Self::Unified
+        } else if has(&[DeviceKind::Remote]) {
+            Self::Discrete
         } else {
             Self::CpuOnly
         }

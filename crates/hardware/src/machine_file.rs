@@ -14,7 +14,7 @@ pub(crate) const MEMORY_MAX: Bytes = Bytes::gib(1 << 20);
 pub(crate) const DEVICES_MAX: usize = 64;
 const CORES_MAX: u32 = 1 << 16;
 const TEXT_BYTES_MAX: usize = 512;
-const NOTES_MAX: usize = 256;
+pub(crate) const NOTES_MAX: usize = 256;
 /// 1 PB/s.
 pub(crate) const BANDWIDTH_MAX: BytesPerSecond = BytesPerSecond::gb(1_000_000);
 
@@ -244,7 +244,12 @@ fn device(raw: RawDevice, index: usize, memory: &Memory) -> Result<Device, Machi
     for (name, text) in [("id", &id), ("name", &raw.name), ("vendor", &raw.vendor)] {
         short(&field(name), text)?;
     }
-    let total = possible(&field("totalBytes"), raw.total_bytes)?;
+    // A device whose size nobody told is listed with none.
+    let total = if raw.total_bytes == Bytes::ZERO {
+        Bytes::ZERO
+    } else {
+        possible(&field("totalBytes"), raw.total_bytes)?
+    };
     let free = raw.free_bytes.unwrap_or(total);
     within(&field("freeBytes"), free, &field("totalBytes"), total)?;
     if let Some(dedicated) = raw.dedicated_bytes {

@@ -79,6 +79,7 @@ pub enum Note {
         name: String,
         path: String,
     },
+    /// No source told its size, so nothing is placed there.
     GpuMemoryUnknown {
         name: String,
     },
@@ -114,6 +115,32 @@ pub enum Note {
     /// A program that draws with the processor, listed like a GPU.
     SoftwareRasteriser {
         name: String,
+    },
+
+    /// Two sources say different sizes of one device; the first is used.
+    SourcesDisagree {
+        name: String,
+        source: String,
+        bytes: Bytes,
+        other_source: String,
+        other_bytes: Bytes,
+    },
+    /// A person set how much memory the GPU may use.
+    GpuLimitSet {
+        name: String,
+        bytes: Bytes,
+        source: String,
+    },
+    /// A device that a virtual machine or a remote session makes up, whatever card its name holds.
+    VirtualGpu {
+        name: String,
+    },
+    /// An engine for graphics cards listed none: another build may know the card.
+    EngineListedNoGpu {},
+    /// No tool printed the RAM; it follows from another number.
+    MemoryInferred {
+        bytes: Bytes,
+        source: String,
     },
 
     HiddenByVariable {

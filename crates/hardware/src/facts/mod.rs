@@ -9,6 +9,7 @@ mod dxgi_record;
 #[cfg(target_os = "linux")]
 mod firmware;
 mod graphics;
+mod lenient;
 #[cfg(target_os = "linux")]
 mod linux;
 mod macos;
@@ -71,6 +72,7 @@ pub struct Facts {
     /// Of the environment only what hides devices.
     pub variables: BTreeMap<String, String>,
     /// Path or tool → the lines it gave.
+    #[serde(deserialize_with = "lenient::lines")]
     pub facts: BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nvml: Option<Nvml>,
@@ -110,6 +112,12 @@ impl Facts {
             });
         }
         serde_json::from_slice(bytes).map_err(FactsError::NotJson)
+    }
+
+    /// Whether this is what a person reported, and not what our recorder wrote: then a missing file means
+    /// nothing, and what other programs printed counts.
+    pub(crate) const fn is_report(&self) -> bool {
+        self.schema == 0
     }
 
     pub(crate) fn lines(&self, key: &str) -> &[String] {

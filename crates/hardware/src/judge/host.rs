@@ -1,10 +1,11 @@
 //! The system, the processor and the RAM.
 
-use plimsoll_units::Bytes;
+use plimsoll_units::{Bytes, BytesPerSecond};
 
 use crate::facts::Facts;
-use crate::machine::{Cpu, Memory, Os};
+use crate::machine::{Cpu, Memory, Os, Sourced};
 use crate::note::Note;
+use crate::told::{Told, Trust};
 
 use super::size::size;
 
@@ -16,7 +17,7 @@ const LIMIT_MIN: Bytes = Bytes::mib(4);
 const NO_LIMIT: u64 = 1 << 60;
 
 /// What decides which build runs and how fast.
-const FEATURES: [&str; 26] = [
+pub(crate) const FEATURES: [&str; 26] = [
     "sse4_2",
     "ssse3",
     "avx",
@@ -45,38 +46,55 @@ const FEATURES: [&str; 26] = [
     "sme",
 ];
 
-pub(crate) fn os(facts: &Facts, notes: &mut Vec<Note>) -> Os {
+pub(crate) fn os(facts: &Facts, told: &Told, notes: &mut Vec<Note>) -> Os {
     let system = facts.system.clone().unwrap_or_default();
     let kernel = facts
         .value("/proc/sys/kernel/osrelease")
         .map_or(system.kernel, str::to_owned);
-    if kernel.to_ascii_lowercase().contains("microsoft") {
+    let wsl = facts.os == "wsl2" || told.wsl || kernel.to_ascii_lowercase().contains("microsoft");
+    if wsl {
         notes.push(Note::Wsl {});
     }
-    let name = match facts.os.as_str() {
-        "wsl2" => "linux",
-        other => other.split('-').next().unwrap_or(other),
+    // `windows-arm64` of a report says two things.
+    let (name, arch) = facts.os.split_once('-').unwrap_or((&facts.os, ""));
+    let name = match name {
+        "wsl2" | "wsl" => "linux",
+        "unknown" => "",
+        other => other,
     };
-    if matches!(name, "macos" | "windows") {
+    let asked = facts.dxgi.is_some() || facts.metal.is_some() || facts.is_report();
+    if matches!(name, "macos" | "windows") && !asked {
         notes.push(Note::GpusNotProbed { os: name.to_owned() });
     }
     let pretty = ["/etc/os-release", "/usr/lib/os-release"]
         .iter()
         .find_map(|file| facts.field(file, "PRETTY_NAME"));
-    let version = pretty.map_or(system.os_version, str::to_owned);
+    let version = pretty
+        .map(str::to_owned)
+        .or_else(|| some_text(&system.os_version))
+        .or_else(|| told.os_version.clone());
+    let arch = some_text(&facts.arch).or_else(|| match arch {
+        "arm64" => Some("aarch64".to_owned()),
+        _ => told.cpu.arch.clone(),
+    });
     Os {
         name: short(name),
-        version: short(&version),
-        arch: short(&facts.arch),
+        version: short(&version.unwrap_or_default()),
+        arch: short(&arch.unwrap_or_default()),
     }
 }
 
-pub(crate) fn cpu(facts: &Facts, notes: &mut Vec<Note>) -> Cpu {
+fn some_text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+pub(crate) fn cpu(facts: &Facts, told: &Told, notes: &mut Vec<Note>) -> Cpu {
     let system = facts.system.clone().unwrap_or_default();
     let name = facts
         .field("/proc/cpuinfo", "model name")
         .or_else(|| Some(system.cpu.as_str()).filter(|name| !name.is_empty()))
         .or_else(|| facts.field("lscpu", "Model name"))
+        .or(told.cpu.name.as_deref())
         .unwrap_or_default();
     let listed = |name: &str| {
         facts
@@ -85,11 +103,13 @@ pub(crate) fn cpu(facts: &Facts, notes: &mut Vec<Note>) -> Cpu {
     };
     let logical = some(system.logical_cores)
         .or_else(|| listed("CPU(s)"))
+        .or(told.cpu.logical)
         .unwrap_or(0)
         .min(CORES_MAX);
     let by_socket = || listed("Core(s) per socket")?.checked_mul(listed("Socket(s)")?);
     let physical = some(system.physical_cores)
         .or_else(by_socket)
+        .or(told.cpu.physical)
         .unwrap_or(0)
         .min(CORES_MAX);
     if let Some(usable) = some(system.usable_cores).filter(|&usable| usable < logical) {
@@ -103,7 +123,10 @@ pub(crate) fn cpu(facts: &Facts, notes: &mut Vec<Note>) -> Cpu {
     let said: Vec<&str> = flags.split_ascii_whitespace().collect();
     let features = FEATURES
         .iter()
-        .filter(|feature| said.contains(feature))
+        .filter(|feature| {
+            let by = |list: &[String]| list.iter().any(|seen| seen == *feature);
+            said.contains(feature) || by(&system.features) || by(&told.cpu.features)
+        })
         .map(ToString::to_string)
         .collect();
     Cpu {
@@ -121,6 +144,17 @@ fn some(n: u32) -> Option<u32> {
 /// The smallest of what the sources say: a number that came out too large makes a plan fail, one that came out
 /// too small makes it modest.
 pub(crate) fn memory(facts: &Facts, notes: &mut Vec<Note>) -> Memory {
+    memory_with(facts, &Told::default(), notes)
+}
+
+/// The same with what the tools of a report said, where the system's own files are missing.
+pub(crate) fn memory_with(facts: &Facts, told: &Told, notes: &mut Vec<Note>) -> Memory {
+    for (source, value) in &told.absurd {
+        notes.push(Note::AbsurdValue {
+            source: short(source),
+            value: short(value),
+        });
+    }
     let system = facts.system.as_ref();
     let meminfo = |name: &str, notes: &mut Vec<Note>| {
         size(facts.field("/proc/meminfo", name)?, "/proc/meminfo", notes).filter(|&bytes| bytes > Bytes::ZERO)
@@ -136,11 +170,18 @@ pub(crate) fn memory(facts: &Facts, notes: &mut Vec<Note>) -> Memory {
     ]
     .into_iter()
     .flatten()
-    .reduce(|first, second| if second.0 < first.0 { second } else { first });
+    .reduce(|first, second| if second.0 < first.0 { second } else { first })
+    .or_else(|| reported(told, notes));
     let available = meminfo("MemAvailable", notes)
-        .or_else(|| system.and_then(|system| said(system.available_bytes, notes)));
+        .or_else(|| system.and_then(|system| said(system.available_bytes, notes)))
+        .or_else(|| told.ram.iter().filter_map(|ram| ram.available).min());
 
-    let groups = groups(facts, notes);
+    let mut groups = groups(facts, notes);
+    groups.extend(told.limits.iter().map(|(limit, source)| Group {
+        limit: *limit,
+        held: None,
+        source: short(source),
+    }));
     let limit = groups.iter().min_by_key(|group| group.limit);
     let (total, source) = match (machine, limit) {
         (Some((machine_bytes, _)), Some(group)) if group.limit < machine_bytes => {
@@ -172,10 +213,41 @@ pub(crate) fn memory(facts: &Facts, notes: &mut Vec<Note>) -> Memory {
     Memory {
         total,
         available,
-        bandwidth: None,
+        bandwidth: told.ram_bandwidth.as_ref().map(|(value, source)| Sourced {
+            value: BytesPerSecond(*value),
+            source: source.clone(),
+        }),
         reserve: None,
         source,
     }
+}
+
+/// The statement nearest to the kernel's own number; of equal ones the smallest, except where people and tools
+/// round, of which the first is the one about this machine.
+fn reported(told: &Told, notes: &mut Vec<Note>) -> Option<(Bytes, String)> {
+    let trust = told
+        .ram
+        .iter()
+        .filter(|ram| ram.total.is_some())
+        .map(|ram| ram.trust)
+        .max()?;
+    let mut nearest = told
+        .ram
+        .iter()
+        .filter(|ram| ram.trust == trust)
+        .filter_map(|ram| Some((ram.total?, &ram.source)));
+    let (bytes, source) = if trust == Trust::Reported {
+        nearest.next()?
+    } else {
+        nearest.min()?
+    };
+    if trust == Trust::Inferred {
+        notes.push(Note::MemoryInferred {
+            bytes,
+            source: short(source),
+        });
+    }
+    Some((bytes, short(source)))
 }
 
 struct Group {

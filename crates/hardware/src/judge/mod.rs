@@ -1,19 +1,24 @@
 //! From a record to a machine. Nothing here reads, waits or remembers: the same record gives the same machine.
 
 mod amd;
+mod borrowed;
+mod graphics;
 mod host;
 mod intel;
 mod nvidia;
 mod pci;
+mod pool;
+mod sighted;
 mod size;
 mod visible;
 
 use crate::facts::Facts;
 use crate::machine::{Class, Device, DeviceKind, Machine};
-use crate::machine_file::DEVICES_MAX;
+use crate::machine_file::{DEVICES_MAX, NOTES_MAX};
 use crate::note::Note;
+use crate::told;
 
-pub(crate) use host::memory as judge_memory;
+pub(crate) use host::{FEATURES, memory as judge_memory};
 pub(crate) use nvidia::device_id as nvidia_id;
 pub(crate) use size::size;
 
@@ -22,14 +27,20 @@ pub(crate) use size::size;
 #[must_use]
 pub fn judge(facts: &Facts) -> Machine {
     let mut notes = Vec::new();
-    let memory = host::memory(facts, &mut notes);
-    let cpu = host::cpu(facts, &mut notes);
-    let os = host::os(facts, &mut notes);
+    let mut told = told::read(facts);
+    graphics::see(facts, &mut told);
+    told::finish(&mut told, facts);
+    let facts = &visible::with_told(facts, &told);
+    let memory = host::memory_with(facts, &told, &mut notes);
+    let cpu = host::cpu(facts, &told, &mut notes);
+    let os = host::os(facts, &told, &mut notes);
 
     let cards = pci::cards(facts, &mut notes);
     let mut devices = nvidia::devices(facts, &cards, &memory, &mut notes);
     devices.extend(amd::devices(&cards, &memory, &mut notes));
     devices.extend(intel::devices(&cards, &memory, &mut notes));
+    let mut devices = sighted::devices(facts, &told, devices, &memory, &mut notes);
+    visible::to_sighted(facts, &mut devices, &told.gpus, &mut notes);
     visible::hide(facts, &mut devices, &mut notes);
     demote_beside_discrete(&mut devices);
     for device in devices
@@ -47,7 +58,8 @@ pub fn judge(facts: &Facts) -> Machine {
         DeviceKind::Remote => 3,
     });
     devices.truncate(DEVICES_MAX);
-    software_rasterisers(facts, &mut notes);
+    not_counted(&told, &mut notes);
+    notes.truncate(NOTES_MAX);
 
     Machine {
         schema: Machine::SCHEMA,
@@ -76,34 +88,19 @@ fn demote_beside_discrete(devices: &mut [Device]) {
 /// Programs that draw with the processor and are listed like a GPU.
 #[must_use]
 pub fn is_software_rasteriser(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    [
-        "llvmpipe",
-        "lavapipe",
-        "softpipe",
-        "swiftshader",
-        "swrast",
-        "basic render driver",
-    ]
-    .iter()
-    .any(|known| name.contains(known))
+    told::is_software(name)
 }
 
 /// They are no devices for us; where a record has them, it is said that they were seen and not counted.
-fn software_rasterisers(facts: &Facts, notes: &mut Vec<Note>) {
-    let mut on_processor = false;
-    for line in facts.lines("vulkaninfo --summary") {
-        let Some((label, value)) = line.split_once('=') else {
-            continue;
-        };
-        let (label, value) = (label.trim(), value.trim());
-        if label == "deviceType" {
-            on_processor = value.ends_with("_CPU");
-        } else if label == "deviceName" && (on_processor || is_software_rasteriser(value)) {
-            notes.push(Note::SoftwareRasteriser {
-                name: value.to_owned(),
-            });
-            on_processor = false;
-        }
+fn not_counted(told: &told::Told, notes: &mut Vec<Note>) {
+    for name in &told.software {
+        notes.push(Note::SoftwareRasteriser {
+            name: host::short(name),
+        });
+    }
+    for name in &told.virtual_gpus {
+        notes.push(Note::VirtualGpu {
+            name: host::short(name),
+        });
     }
 }

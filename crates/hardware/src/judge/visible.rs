@@ -1,12 +1,64 @@
 //! The variables with which people hide devices from an engine.
 
+use std::borrow::Cow;
+
 use crate::facts::{Facts, NvmlDevice};
 use crate::machine::{Backend, Device, DeviceKind};
 use crate::note::Note;
+use crate::told::{Api, Part, Sighting, Told};
 
 use super::host::short;
 
 const CUDA: &str = "CUDA_VISIBLE_DEVICES";
+
+/// The record with the variables that stand in a report's text.
+pub(super) fn with_told<'a>(facts: &'a Facts, told: &Told) -> Cow<'a, Facts> {
+    if told.variables.is_empty() {
+        return Cow::Borrowed(facts);
+    }
+    let mut facts = facts.clone();
+    facts.variables.extend(told.variables.clone());
+    Cow::Owned(facts)
+}
+
+/// Of the cards that `nvidia-smi` listed, those that CUDA shows. A list by the engine has lost the others already.
+pub(super) fn to_sighted(facts: &Facts, devices: &mut Vec<Device>, seen: &[Sighting], notes: &mut Vec<Note>) {
+    let Some(value) = facts.variables.get(CUDA).filter(|_| facts.is_report()) else {
+        return;
+    };
+    let listed: Vec<&Sighting> = seen
+        .iter()
+        .filter(|gpu| gpu.api == Api::Nvml && gpu.part == Part::Whole)
+        .collect();
+    if listed.is_empty() || seen.iter().any(|gpu| gpu.api == Api::Cuda) {
+        return;
+    }
+    let mut number = 0;
+    devices.retain(|device| {
+        if device.vendor != "NVIDIA" || device.kind != DeviceKind::Discrete {
+            return true;
+        }
+        let uuid = listed
+            .get(number)
+            .and_then(|gpu| gpu.uuid.as_deref())
+            .unwrap_or_default();
+        let shown = value.split(',').map(str::trim).any(|entry| {
+            entry.parse() == Ok(number)
+                || (entry.starts_with("GPU-") && uuid.starts_with(&entry.to_ascii_lowercase()))
+        });
+        number += 1;
+        if !shown {
+            notes.push(hidden(&device.name, CUDA, value));
+        }
+        shown
+    });
+    if number > 0 && !devices.iter().any(|device| device.vendor == "NVIDIA") {
+        notes.push(Note::VariableHidesAll {
+            variable: CUDA.to_owned(),
+            value: short(value),
+        });
+    }
+}
 
 /// An NVIDIA card, and when it is cut, its slices with their names.
 pub(super) struct Candidate<'a> {
@@ -116,6 +168,13 @@ fn without(facts: &Facts, variable: &str, backend: Backend, devices: &mut [Devic
         .filter(|&at| devices[at].backends.contains(&backend))
         .collect();
     order.sort_by_key(|&at| rank(devices[at].kind));
+    // A report may leave out the devices that the numbers count.
+    let beyond = entries
+        .iter()
+        .any(|entry| entry.parse().is_ok_and(|number: usize| number >= order.len()));
+    if facts.is_report() && beyond {
+        return;
+    }
     if order.len() > 1 {
         notes.push(Note::VisibleOrderGuessed {
             variable: variable.to_owned(),

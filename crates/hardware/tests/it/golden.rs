@@ -5,6 +5,7 @@ use plimsoll_hardware::{Backend, Class, DeviceKind, Machine, Note, is_software_r
 use plimsoll_units::{Bytes, BytesPerSecond};
 
 use crate::recordings::{all, machine};
+use crate::reports::reports;
 
 fn code(note: &Note) -> String {
     serde_json::to_value(note).unwrap()["code"]
@@ -52,16 +53,19 @@ fn row(name: &str, machine: &Machine) -> String {
 
 #[test]
 fn every_recording_gives_the_machine_that_it_should() {
+    let reports = reports().into_iter().map(|(report, facts)| (report.id, facts));
     let table: String = all()
-        .iter()
-        .map(|(name, facts)| row(name, &judge(facts)))
+        .into_iter()
+        .chain(reports)
+        .map(|(name, facts)| row(&name, &judge(&facts)))
         .collect();
     insta::assert_snapshot!(table);
 }
 
 #[test]
 fn every_machine_reads_back_as_a_machine_file() {
-    for (name, facts) in all() {
+    let reports = reports().into_iter().map(|(report, facts)| (report.id, facts));
+    for (name, facts) in all().into_iter().chain(reports) {
         let machine = judge(&facts);
         if machine.memory.total == Bytes::ZERO {
             assert!(codes(&machine).contains(&"memoryUnknown".to_owned()), "{name}");
