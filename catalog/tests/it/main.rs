@@ -110,6 +110,38 @@ fn bandwidth_is_found_by_words_and_the_longest_name_wins() {
     assert_eq!(find("NVIDIA GeForce RTX 4090 Laptop GPU"), None);
     assert_eq!(find("llvmpipe (LLVM 15.0.6, 256 bits)"), None);
     assert_eq!(find(""), None);
+
+    // One name, two widths: the memory or the cores tell them apart.
+    let build = |name, gib: u64, cores| {
+        let memory = (gib > 0).then(|| Bytes::gib(gib).less(Bytes::mib(300)));
+        let row = catalog().bandwidth.find_build(name, memory, cores);
+        row.map(|row| row.bytes_per_second)
+    };
+    assert_eq!(build("Apple M3 Max", 36, None), Some(BytesPerSecond::gb(300)));
+    assert_eq!(build("Apple M3 Max", 64, None), Some(BytesPerSecond::gb(400)));
+    assert_eq!(build("Apple M3 Max", 0, Some(30)), Some(BytesPerSecond::gb(300)));
+    assert_eq!(build("Apple M4 Max", 36, None), Some(BytesPerSecond::gb(410)));
+    assert_eq!(
+        build("NVIDIA GeForce RTX 3060", 8, None),
+        Some(BytesPerSecond::gb(240))
+    );
+    assert_eq!(
+        build("NVIDIA GeForce RTX 3060", 12, None),
+        Some(BytesPerSecond::gb(360))
+    );
+    assert_eq!(
+        build("Intel(R) Arc(TM) A770 Graphics", 8, None),
+        Some(BytesPerSecond::gb(512))
+    );
+    assert_eq!(
+        build("NVIDIA A100-SXM4-80GB", 80, None),
+        Some(BytesPerSecond::gb(2039))
+    );
+    assert_eq!(
+        build("NVIDIA GeForce RTX 3060", 0, None),
+        Some(BytesPerSecond::gb(360)),
+        "the name alone"
+    );
 }
 
 #[test]

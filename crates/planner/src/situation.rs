@@ -173,7 +173,7 @@ fn candidates<'a>(situation: &'a Situation<'a>, why: &mut Vec<Why>) -> Vec<Candi
             situation
                 .catalog?
                 .bandwidth
-                .find(&device.name)
+                .find_build(&device.name, Some(built_in(situation.machine, device)), None)
                 .map(|row| row.bytes_per_second)
         };
         devices.push(Candidate {
@@ -186,6 +186,14 @@ fn candidates<'a>(situation: &'a Situation<'a>, why: &mut Vec<Why>) -> Vec<Candi
     // llama.cpp lists remote devices before local ones.
     devices.sort_by_key(|candidate| candidate.device.kind != DeviceKind::Remote);
     devices
+}
+
+/// The memory that a device is sold with: a unified one's is the machine's, of which it may use a part.
+fn built_in(machine: &Machine, device: &Device) -> Bytes {
+    match device.kind {
+        DeviceKind::Unified | DeviceKind::Integrated => machine.memory.total,
+        DeviceKind::Discrete | DeviceKind::Remote => device.total,
+    }
 }
 
 /// The backend that covers most memory.
