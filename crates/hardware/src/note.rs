@@ -57,6 +57,20 @@ pub enum Note {
         cause: String,
     },
 
+    /// `Vulkan`, `DXGI` or `Metal` did not answer in time.
+    GraphicsProbeTimedOut {
+        library: String,
+        limit_ms: u64,
+    },
+    GraphicsProbeCrashed {
+        library: String,
+        exit: String,
+    },
+    GraphicsProbeFailed {
+        library: String,
+        cause: String,
+    },
+
     /// The driver lists a card that does not answer.
     GpuLost {
         name: String,

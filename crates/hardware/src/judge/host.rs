@@ -120,13 +120,11 @@ pub(crate) fn cpu(facts: &Facts, told: &Told, notes: &mut Vec<Note>) -> Cpu {
         .or_else(|| facts.field("/proc/cpuinfo", "Features"))
         .or_else(|| facts.field("lscpu", "Flags"))
         .unwrap_or_default();
-    let said: Vec<&str> = flags.split_ascii_whitespace().collect();
+    let by_processor = system.features.iter().map(String::as_str);
+    let said: Vec<&str> = flags.split_ascii_whitespace().chain(by_processor).collect();
     let features = FEATURES
         .iter()
-        .filter(|feature| {
-            let by = |list: &[String]| list.iter().any(|seen| seen == *feature);
-            said.contains(feature) || by(&system.features) || by(&told.cpu.features)
-        })
+        .filter(|feature| said.contains(feature) || told.cpu.features.iter().any(|seen| seen == *feature))
         .map(ToString::to_string)
         .collect();
     Cpu {

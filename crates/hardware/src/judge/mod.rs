@@ -1,6 +1,7 @@
 //! From a record to a machine. Nothing here reads, waits or remembers: the same record gives the same machine.
 
 mod amd;
+mod asked;
 mod borrowed;
 mod graphics;
 mod host;
@@ -59,6 +60,7 @@ pub fn judge(facts: &Facts) -> Machine {
     });
     devices.truncate(DEVICES_MAX);
     not_counted(&told, &mut notes);
+    asked::note_silence(facts, &mut notes);
     notes.truncate(NOTES_MAX);
 
     Machine {

@@ -240,11 +240,14 @@ fn no_library(seen: &Seen) {
 }
 
 fn vulkan_hangs(seen: &Seen) {
-    assert!(
-        matches!(seen.vulkan, Some(Asked::TimedOut { .. })),
-        "{:?}",
-        seen.vulkan
-    );
+    let Some(Asked::TimedOut { limit_ms }) = seen.vulkan else {
+        panic!("{:?}", seen.vulkan)
+    };
+    let note = Note::GraphicsProbeTimedOut {
+        library: "Vulkan".into(),
+        limit_ms,
+    };
+    assert!(seen.machine.notes.contains(&note), "{:?}", seen.machine.notes);
     two_cards(seen);
 }
 
