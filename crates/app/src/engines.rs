@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use plimsoll_catalog::{Asset, Catalog};
 use plimsoll_engine::{Engines, Release};
-use plimsoll_hardware::{Backend, Machine};
+use plimsoll_hardware::{Backend, DeviceKind, Machine};
 use plimsoll_hub::{Archive, Hub, Watcher};
 use plimsoll_os::jobs::Scope;
 use plimsoll_units::Bytes;
@@ -144,9 +144,12 @@ fn archive(asset: &Asset) -> Archive {
 
 /// Lower is better; `None` for a build that would find nothing to run on.
 fn rank(asset: &Asset, machine: &Machine) -> Option<u8> {
+    // A device whose size nobody told needs its build as well: the engine tells the size then.
     let has = |backend| {
         machine
-            .placeable()
+            .devices
+            .iter()
+            .filter(|device| device.kind != DeviceKind::Integrated)
             .any(|device| device.backends.contains(&backend))
     };
     match asset.backend.as_str() {

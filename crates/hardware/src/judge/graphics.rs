@@ -123,7 +123,8 @@ fn heaps(gpu: &mut Sighting, heaps: &[VulkanHeap], windows: bool) {
     let Some(largest) = local.iter().copied().max_by_key(|heap| heap.size_bytes) else {
         return;
     };
-    let in_processor = matches!(gpu.place, Some(Place::Processor { .. }));
+    let by_name = || crate::told::place_of(&gpu.name, gpu.vendor, None, None);
+    let in_processor = matches!(gpu.place.or_else(by_name), Some(Place::Processor { .. }));
     if gpu.vendor.is_none() && local.len() > 1 && local.iter().any(|heap| heap.size_bytes == AMD_WINDOW) {
         gpu.vendor = Some(Vendor::Amd);
     }

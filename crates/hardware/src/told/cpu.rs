@@ -128,7 +128,7 @@ fn named(line: &str, told: &mut Told) -> bool {
     false
 }
 
-fn is_processor(text: &str) -> bool {
+pub(super) fn is_processor(text: &str) -> bool {
     let lower = text.to_lowercase();
     [
         "ryzen",

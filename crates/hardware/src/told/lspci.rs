@@ -38,8 +38,17 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
         if let Some(class) = class {
             line.taken = true;
             let rest = after(line.text, class).unwrap_or_default();
+            let gpu = listed(line.text, rest, list);
+            // Other makers' cards draw at most, and an NPU is no GPU.
+            let npu = ["NPU", "Neural", "Gaussian"]
+                .iter()
+                .any(|word| rest.contains(word));
+            if npu || (gpu.vendor.is_none() && !super::is_virtual(&gpu.name)) {
+                shown = None;
+                continue;
+            }
             let before = told.gpus.len();
-            told.see(listed(line.text, rest, list));
+            told.see(gpu);
             shown = (told.gpus.len() > before).then_some(before);
         } else if let Some(driver) = after(line.text, "Kernel driver in use:") {
             line.taken = true;
@@ -104,8 +113,8 @@ fn listed(line: &str, rest: &str, list: u32) -> Sighting {
     // The name of the chip in front of the brackets tells where it sits as well.
     gpu.place = super::place_of(model, vendor, None, None);
     if vendor == Some(Vendor::Intel) {
-        // Intel's own GPU is always the second device of the first bus.
-        let first_bus = gpu.pci.as_deref().is_some_and(|pci| pci.ends_with(":00:02.0"));
+        // The first bus is the processor's own.
+        let first_bus = gpu.pci.as_deref().is_some_and(|pci| pci.starts_with("0000:00:"));
         let small = Place::Processor {
             worth_planning_on: false,
         };

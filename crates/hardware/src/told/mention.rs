@@ -29,6 +29,10 @@ const ALONE: [&str; 25] = [
     "a100", "a800", "h100", "h800", "h200", "h20", "b200", "b300", "v100", "p40", "p100", "k80", "m40",
     "l40", "l40s", "a10g", "a30", "a40", "a6000", "gb10", "gh200", "gb200", "gb300", "r9700", "gb203",
 ];
+/// Cards that are sold in two sizes with the size in their name.
+const SIZED: [&str; 9] = [
+    "a100", "a800", "h100", "h800", "h200", "v100", "p100", "gh200", "gb200",
+];
 /// Words that may follow inside a name.
 const WITHIN: [&str; 52] = [
     "geforce",
@@ -96,17 +100,21 @@ pub(super) fn mentions(line: &str, mac: bool) -> Vec<Mention> {
             at += 1;
             continue;
         };
-        let data_center = ALONE.contains(&tokens[at].lower.as_str())
-            || tokens[at..]
-                .iter()
-                .take(3)
-                .any(|token| token.lower.contains("-sxm") || ALONE.contains(&token.lower.as_str()));
+        let sized = tokens[at..]
+            .iter()
+            .take(3)
+            .any(|token| SIZED.iter().any(|name| token.lower == *name) || token.lower.contains("-sxm"));
         let mut last = first;
         while let Some(next) = tokens.get(last + 1) {
             // Only blanks stand inside a name.
             let between = clean.get(tokens[last].end()..next.at).unwrap_or("|");
-            let size = is_size(&next.lower) && (data_center || tokens[last].lower == "1060");
-            if !between.chars().all(|c| c == ' ') || !(continues(&next.lower) || size) {
+            let size = is_size(&next.lower) && (sized || tokens[last].lower == "1060");
+            // `RX 7800 XT 16 GB`: the number belongs to its unit.
+            let unit = tokens.get(last + 2).is_some_and(|unit| {
+                matches!(unit.lower.as_str(), "gb" | "gib" | "mb" | "mib")
+                    && next.lower.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            if unit || !between.chars().all(|c| c == ' ') || !(continues(&next.lower) || size) {
                 break;
             }
             last += 1;
@@ -288,7 +296,7 @@ fn continues(word: &str) -> bool {
     bytes.len() >= 2
         && b"abhlmtvwpxrk".contains(&bytes[0])
         && bytes[1].is_ascii_digit()
-        && (bytes.len() <= 6 || word.contains('-'))
+        && (word.contains('-') || (bytes.len() <= 6 && bytes[0] != b'x'))
 }
 
 fn is_size(word: &str) -> bool {
@@ -337,11 +345,15 @@ fn count(line: &str, start: usize, end: usize) -> u32 {
                 .is_none_or(|c| !c.is_alphanumeric());
             head[from..].parse::<u32>().ok().filter(|_| apart)
         });
-    let behind = line[end..].trim_start_matches([' ', '(']);
+    let rest = line[end..].trim_start();
+    let in_group = rest.starts_with('(');
+    let behind = rest.trim_start_matches([' ', '(']);
     let behind = behind.strip_prefix(['x', '×']).and_then(|rest| {
         let digits = rest.trim_start().bytes().take_while(u8::is_ascii_digit).count();
         rest.trim_start()[..digits].parse::<u32>().ok()
     });
+    // `x4`, `x8` and `x16` behind a name are lanes, unless they stand in parentheses.
+    let behind = behind.filter(|count| in_group || !matches!(count, 1 | 4 | 8 | 16));
     in_front.or(behind).filter(|&n| n > 0 && n <= MOST).unwrap_or(1)
 }
 

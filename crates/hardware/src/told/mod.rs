@@ -308,6 +308,8 @@ struct Text<'a> {
     number: u32,
     lines: Vec<Line<'a>>,
     os: &'a str,
+    /// The record has the bus as a recorder writes it, and the judgement reads it from there.
+    recorded: bool,
 }
 
 struct Line<'a> {
@@ -331,6 +333,10 @@ impl Text<'_> {
 pub(crate) fn read(facts: &Facts) -> Told {
     let mut told = Told::default();
     let report = facts.is_report();
+    let recorded = facts
+        .facts
+        .keys()
+        .any(|key| key.starts_with("/sys/bus/pci/devices/") && key.ends_with("/vendor"));
     let mut lines = 0;
     for (number, (key, text)) in facts.facts.iter().enumerate() {
         if !report && (key.starts_with('/') || key.starts_with("access ") || key.contains(".ids ")) {
@@ -355,6 +361,7 @@ pub(crate) fn read(facts: &Facts) -> Told {
                 .min(u32::MAX / 128 - 2),
             lines: kept,
             os: &facts.os,
+            recorded,
         };
         read_entry(&mut text, report, &mut told);
     }

@@ -92,6 +92,8 @@ pub(crate) fn is_virtual(name: &str) -> bool {
         "citrix",
         "gfxstream",
         "aspeed",
+        "es1000",
+        "rage xl",
         "matrox",
         "mgag200",
     ]

@@ -88,6 +88,10 @@ impl Table {
         } else if let [used, total, ..] = amounts(second).as_slice() {
             gpu.used = Some(used.bytes);
             gpu.total = Some(total.bytes);
+        } else if second.contains("lost") || second.contains("ERR!") {
+            gpu.state = State::Lost {
+                cause: second.trim().to_owned(),
+            };
         }
         if cells.last().is_some_and(|cell| cell.trim() == "Enabled") {
             gpu.part = Part::Cut;
@@ -225,6 +229,9 @@ fn cuda_cause(line: &str, lower: &str) -> Option<Trouble> {
         "cudagetdevicecount",
     ];
     MARKS.iter().find(|mark| lower.contains(**mark))?;
+    if lower.contains("out of memory") {
+        return None;
+    }
     let cause = line.rsplit(": ").next().unwrap_or(line).trim().to_owned();
     let other_interfaces = [
         "insufficient",

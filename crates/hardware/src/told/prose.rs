@@ -3,26 +3,29 @@
 
 use plimsoll_units::Bytes;
 
+use super::cpu::is_processor;
 use super::mention::mentions;
 use super::names::{gfx_in, is_software, is_virtual};
 use super::scan::{Amount, amounts, has_word, leading_number};
 use super::{Api, Place, Sighting, Text, Told, Trust, Vendor, vendor_of};
 
 /// Lines of engines that hold names of files and libraries, or sizes of buffers.
-const NOISE: [&str; 12] = [
+const NOISE: [&str; 10] = [
     "load_backend:",
     "load_tensors",
     "llama_",
     "llm_load",
     "common_",
-    "build:",
-    "version:",
     "ggml_",
     "system_info",
     "srv ",
     "TensileLibrary",
     "vk::",
 ];
+/// At the start of a line only; `driver version: …` behind a name is something else.
+const NOISE_AT_START: [&str; 2] = ["build:", "version:"];
+/// What layered drivers of virtual machines put around a name.
+const WRAPPERS: [&str; 5] = ["virtio-gpu", "venus (", "virgl (", "svga3d", "gfxstream"];
 
 pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     // A file of wishes: whether they were granted stands elsewhere.
@@ -46,7 +49,11 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
             .any(|mark| line.text.contains(mark))
         {
             reader.isa(line.text, told);
-        } else if !NOISE.iter().any(|noise| line.text.contains(noise)) {
+        } else if !NOISE.iter().any(|noise| line.text.contains(noise))
+            && !NOISE_AT_START
+                .iter()
+                .any(|noise| line.text.trim_start().starts_with(noise))
+        {
             reader.line(line.text, told);
         }
     }
@@ -80,7 +87,8 @@ impl Reader {
     fn line(&mut self, line: &str, told: &mut Told) {
         let lower = line.to_lowercase();
         let found = mentions(line, self.mac);
-        if is_virtual(line) && (!found.is_empty() || lower.contains("gpu")) {
+        let wrapped = WRAPPERS.iter().any(|wrapper| lower.contains(wrapper));
+        if wrapped || (found.is_empty() && lower.contains("gpu") && is_virtual(line)) {
             let name = line.trim().to_owned();
             if !told.virtual_gpus.contains(&name) {
                 told.virtual_gpus.push(name);
@@ -94,20 +102,34 @@ impl Reader {
         if self.unknown_row(line, &lower, found.first().map(|first| first.at.start), told) {
             return;
         }
+        if found.is_empty()
+            && ["ryzen ai max", "strix halo"]
+                .iter()
+                .any(|chip| lower.contains(chip))
+        {
+            // A processor that is known by its GPU, with or without its name.
+            self.keep(self.sighting("AMD Strix Halo GPU", None), 1, told);
+        }
         match found.as_slice() {
             [] => self.without_name(line, &lower, place, told),
             [one] => {
                 let mut gpu = self.sighting(&line[one.at.clone()], row_number(line));
                 gpu.place = place;
                 gpu.gfx = gfx_in(line);
+                let apple = vendor_of(&gpu.name).map_or(self.mac, |vendor| vendor == Vendor::Apple);
                 let sizes: Vec<(Role, Bytes)> = amounts(line)
                     .iter()
                     // A number that belongs to the name is no size.
                     .filter(|amount| amount.at.start >= one.at.end || amount.at.end <= one.at.start)
                     .map(|amount| (role(&lower, amount), amount.bytes))
+                    // A Mac is sold by its memory, which its GPU has no other than.
+                    .map(|(role, bytes)| {
+                        let ram = apple && role == Role::Total;
+                        (if ram { Role::Ram } else { role }, bytes)
+                    })
                     .collect();
                 self.apply(&mut gpu, &sizes, told);
-                gpu.total = gpu.total.or_else(|| mebibytes(line));
+                gpu.total = gpu.total.or_else(|| unlabelled(line));
                 self.keep(gpu, one.count, told);
             }
             several => {
@@ -232,7 +254,13 @@ impl Reader {
         let mut said = Vec::new();
         for amount in &sizes {
             let (before, behind) = around(lower, amount);
-            let words = format!("{before} {behind}");
+            let beside = format!("{before} {behind}");
+            // A line with one size is about it as a whole, where the words beside it do not say.
+            let words = if sizes.len() == 1 && !about_ram(&beside) && !about_gpu(&beside) {
+                lower.to_owned()
+            } else {
+                beside
+            };
             let near = if about_ram(&words) || about_gpu(&words) {
                 words
             } else {
@@ -260,7 +288,7 @@ impl Reader {
                         amount.bytes,
                     ));
                 }
-            } else if about_ram(&near) || total_and_free {
+            } else if about_ram(&near) || total_and_free || (sizes.len() == 1 && is_processor(line)) {
                 let part = ["used", "need", "require"]
                     .iter()
                     .any(|word| has_word(&near, word));
@@ -301,8 +329,17 @@ impl Reader {
     }
 }
 
-/// `"total_memory": 24564`: programs that hand on what NVML and Vulkan say, in MiB.
-fn mebibytes(line: &str) -> Option<Bytes> {
+/// `"total_memory": 24564`: programs that hand on what NVML and Vulkan say, in MiB or in bytes.
+fn unlabelled(line: &str) -> Option<Bytes> {
+    let bytes = [
+        "\"dedicatedMemoryCapacityBytes\":",
+        "\"totalMemoryCapacityBytes\":",
+    ]
+    .iter()
+    .find_map(|label| leading_number(super::scan::after(line, label)?));
+    if let Some(bytes) = bytes.filter(|&bytes| bytes > 1 << 28) {
+        return Some(Bytes(bytes));
+    }
     [
         "\"total_memory\":",
         "\"vram_mb\":",
@@ -430,6 +467,7 @@ fn role(lower: &str, amount: &Amount) -> Role {
             || has("lpddr5")
             || has("lpddr5x")
             || words.contains("system memory")
+            || words.contains("unified memory")
         {
             return if has("free") || has("available") {
                 Role::RamFree

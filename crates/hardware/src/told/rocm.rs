@@ -9,6 +9,7 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     // The key tells the table of sizes from the table of names; one machine's rows are joined by their number.
     let list = 60;
     let amd_smi = text.key_has("amd-smi");
+    let rocm_smi = text.key_has("rocm-smi");
     let mut open: Option<u32> = None;
     for line in &mut text.lines {
         if line.taken {
@@ -29,6 +30,9 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
                     value.trim(),
                 );
             }
+        } else if let Some(index) = row(trimmed).filter(|_| rocm_smi) {
+            line.taken = true;
+            gpu(told, index, list, "rocm-smi");
         } else if trimmed.starts_with("=====")
             || trimmed.starts_with("ROCm System Management")
             || trimmed.starts_with("WARNING: AMD GPU")
@@ -36,6 +40,14 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
             line.taken = true;
         }
     }
+}
+
+/// The short table: `0       1     0x744c,   12345  45.0C   20.0W  …  4%     0%`
+fn row(line: &str) -> Option<u32> {
+    let number = line.split_whitespace().next()?;
+    (line.contains("0x") && line.trim_end().ends_with('%'))
+        .then(|| number.parse().ok())
+        .flatten()
 }
 
 /// `GPU[0]          : VRAM Total Memory (B): 8573157376`

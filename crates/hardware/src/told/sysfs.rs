@@ -22,7 +22,7 @@ const FILES: [&str; 8] = [
 
 pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     // What the recorder's keys hold is read by the judgement.
-    let recorded = text.key.starts_with("/sys/bus/pci/devices/") && text.key.matches('*').count() == 0;
+    let recorded = text.recorded && text.key.starts_with("/sys/bus/pci/devices/");
     let of_key = FILES
         .iter()
         .find(|file| text.lower_key.ends_with(**file))

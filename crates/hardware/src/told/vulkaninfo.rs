@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use plimsoll_units::Bytes;
 
-use super::scan::{after, amount, leading_number};
+use super::scan::{after, amount, leading_number, split_groups};
 use super::{Text, Told};
 use crate::facts::{VulkanDevice, VulkanHeap, VulkanKind};
 
@@ -42,6 +42,17 @@ impl Reader {
             .is_some_and(|n| n.parse::<u32>().is_ok())
         {
             self.close();
+            return true;
+        }
+        // Older versions head each device with `GPU id = 0 (NAME)`; `GPU id : 0 (NAME)` heads other sections.
+        if let Some(rest) = trimmed.strip_prefix("GPU id") {
+            if let Some((_, name)) = split_groups(rest).filter(|_| rest.trim_start().starts_with('=')) {
+                self.close();
+                self.open = Some(VulkanDevice {
+                    name: name.to_owned(),
+                    ..VulkanDevice::default()
+                });
+            }
             return true;
         }
         if heap_number(trimmed).is_some() {
@@ -122,7 +133,8 @@ impl Reader {
             return line.starts_with("memoryHeaps:") || line.starts_with("VkPhysicalDevice");
         };
         let (label, value) = (label.trim(), value.trim());
-        if label == "deviceName" && self.open.as_ref().is_some_and(|open| !open.name.is_empty()) {
+        let another = |open: &VulkanDevice| !open.name.is_empty() && open.name != value;
+        if label == "deviceName" && self.open.as_ref().is_some_and(another) {
             self.close();
         }
         if !LABELS.contains(&label) {

@@ -121,12 +121,14 @@ impl Reader {
         });
         let name = line
             .split(['|', ',', '\t'])
+            .flat_map(|part| part.split("  "))
             .map(str::trim)
             .find(|part| vendor_of(part).is_some() && (self.wmi || labelled.is_some()))
             .map(|part| {
                 field(part, "Name")
                     .or_else(|| field(part, "Caption"))
-                    .unwrap_or(part)
+                    // The label itself may stand in the part before.
+                    .unwrap_or_else(|| part.trim_start_matches([':', '=', ' ']))
             });
         if number.is_none() && name.is_none() {
             return false;

@@ -742,6 +742,58 @@ fn logs_of_kernels_and_frameworks() {
 }
 
 #[test]
+fn lists_of_the_bus() {
+    check(
+        "linux",
+        &[(
+            "lspci -nnk",
+            &[
+                "00:02.0 VGA compatible controller [0300]: Intel Corporation AlderLake-S GT1 [8086:4680] (rev 0c)",
+                "	Kernel driver in use: i915",
+                "00:0b.0 Processing accelerators [1200]: Intel Corporation Meteor Lake NPU [8086:7d1d] (rev 04)",
+                "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation AD102 [GeForce RTX 4090] [10de:2684] (rev a1)",
+                "	Kernel driver in use: nvidia",
+                "01:00.1 Audio device [0403]: NVIDIA Corporation AD102 High Definition Audio Controller [10de:22ba] (rev a1)",
+                "03:00.0 VGA compatible controller [0300]: Intel Corporation DG2 [Arc A770] [8086:56a0] (rev 08)",
+            ],
+        )],
+        "Discrete ram 0: Discrete NVIDIA GeForce RTX 4090 0/0; Discrete Intel Arc A770 0/0; \
+         Integrated Intel AlderLake-S GT1 0/0;",
+    );
+    for line in [
+        "03:00.0 VGA compatible controller: ASPEED Technology, Inc. ASPEED Graphics Family (rev 41)",
+        "01:03.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] ES1000 (rev 02)",
+        "00:02.0 VGA compatible controller: Device 1234:1111 (rev 02)",
+        "00:0f.0 VGA compatible controller: VMware SVGA II Adapter",
+        "00:01.0 VGA compatible controller: Red Hat, Inc. Virtio 1.0 GPU (rev 01)",
+    ] {
+        check("linux", &[("lspci", &[line])], "CpuOnly ram 0:");
+    }
+    check(
+        "linux",
+        &[
+            (
+                "lspci -k",
+                &[
+                    "01:00.0 VGA compatible controller: NVIDIA Corporation GP104 [GeForce GTX 1080] (rev a1)",
+                    "	Kernel driver in use: nouveau",
+                ],
+            ),
+            ("nvidia-smi", &["bash: nvidia-smi: command not found"]),
+        ],
+        "CpuOnly ram 0:",
+    );
+    check(
+        "linux",
+        &[(
+            "/sys/bus/pci/devices/0000:03:00.0/tile0/physical_vram_size_bytes",
+            &["34225520640"],
+        )],
+        "Discrete ram 0: Discrete Intel GPU 32640/32640;",
+    );
+}
+
+#[test]
 fn other_programs_and_people() {
     check(
         "linux",
@@ -805,6 +857,79 @@ fn other_programs_and_people() {
             &["No GPU in this box, just a Xeon E5-2680 v4 with 256 GB RAM"],
         )],
         "CpuOnly ram 262144:",
+    );
+}
+
+#[test]
+fn people_in_their_own_words() {
+    check(
+        "macos",
+        &[("hardware", &["MacBook Pro, Apple M3 Max, 64GB unified memory"])],
+        "Unified ram 65536: Unified Apple M3 Max 49152/49152;",
+    );
+    check(
+        "linux",
+        &[(
+            "report",
+            &[
+                "GPU: RTX 4090 x16, driver version: 550.54",
+                "CPU: AMD RYZEN AI MAX+ 395, RAM: 128 GB",
+            ],
+        )],
+        "Discrete ram 131072: Discrete RTX 4090 0/0; Integrated AMD Strix Halo GPU 65536/65536;",
+    );
+    check(
+        "linux",
+        &[(
+            "vm",
+            &["Proxmox VM on VMware ESXi with GPU passthrough: NVIDIA RTX A4000 16GB"],
+        )],
+        "Discrete ram 0: Discrete NVIDIA RTX A4000 16384/16384;",
+    );
+    check(
+        "linux",
+        &[(
+            "crash",
+            &[
+                "RuntimeError: CUDA driver error: out of memory",
+                "GPU 0: Tesla P40, 24 GB",
+            ],
+        )],
+        "Discrete ram 0: Discrete Tesla P40 24576/24576;",
+    );
+    check(
+        "windows",
+        &[(
+            "facts",
+            &[
+                "AMD Ryzen 7 5700X, 32 GB RAM",
+                "AMD Radeon RX 7800 XT 16 GB, driver 25.3.1",
+            ],
+        )],
+        "Discrete ram 32768: Discrete AMD Radeon RX 7800 XT 16384/16384;",
+    );
+    check(
+        "windows",
+        &[("spec", &["Snapdragon X Elite X1E-80-100, 16 GB"])],
+        "CpuOnly ram 16384:",
+    );
+    check(
+        "linux",
+        &[(
+            "vulkaninfo",
+            &[
+                "GPU id = 0 (AMD Custom GPU 0405 (RADV VANGOGH))",
+                "	memoryHeaps[0]:",
+                "		size   = 4974034944 (0x128795000) (4.63 GiB)",
+                "		flags:",
+                "			None",
+                "	memoryHeaps[1]:",
+                "		size   = 9948069888 (0x250f2a000) (9.26 GiB)",
+                "		flags: count = 1",
+                "			MEMORY_HEAP_DEVICE_LOCAL_BIT",
+            ],
+        )],
+        "Unified ram 0: Unified AMD Custom GPU 0405 (RADV VANGOGH) 14230/14230;",
     );
     check("linux", &[], "CpuOnly ram 0:");
 }
