@@ -10,7 +10,7 @@ use plimsoll_os::Environment;
 use plimsoll_testkit::real;
 use plimsoll_wire::{
     AddEngine, ChatEnd, CreateConversation, Event, Fault, ImportModel, LibraryModel, LoadedModel,
-    ModelStatus, ReadRouter, Router, StartTurn, TurnStats,
+    ModelStatus, ReadRouter, Router, StartTurn, StopTurn, TurnStats,
 };
 use tempfile::TempDir;
 
@@ -19,6 +19,9 @@ pub(crate) const QWEN: &str = "qwen2.5-coder-0.5b-instruct:Q4_K_M";
 
 /// Longer than anything here takes on a slow machine; a test that waits this long has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
+
+/// Of an answer that is waited for.
+const ANSWER_CHARS: usize = 600;
 
 pub(crate) struct Room {
     pub(crate) app: Arc<App>,
@@ -96,7 +99,18 @@ impl Room {
     pub(crate) async fn say(&self, conversation: &str, text: &str) -> Answer {
         let mut heard = self.app.hear();
         let turn = self.start_turn(conversation, text).await.unwrap();
-        answer(&mut heard, &turn).await
+        let mut answer = Answer::default();
+        let mut long = false;
+        while answer.end.is_none() {
+            answer.hear(&turn, next(&mut heard).await);
+            if answer.text.len() > ANSWER_CHARS && !long {
+                // A model as small as these may never come to an end by itself.
+                long = true;
+                let conversation = conversation.to_owned();
+                self.app.ask(StopTurn { conversation }).await.unwrap();
+            }
+        }
+        answer
     }
 
     pub(crate) async fn start_turn(&self, conversation: &str, text: &str) -> Result<String, Fault> {
@@ -177,17 +191,16 @@ pub(crate) struct Answer {
     pub(crate) fault: Option<Fault>,
 }
 
-pub(crate) async fn answer(heard: &mut Hearing, turn: &str) -> Answer {
-    let mut answer = Answer::default();
-    while answer.end.is_none() {
-        match next(heard).await {
-            Event::TextAdded { turn: of, text, .. } if of == turn => answer.text += &text,
+impl Answer {
+    fn hear(&mut self, turn: &str, event: Event) {
+        match event {
+            Event::TextAdded { turn: of, text, .. } if of == turn => self.text += &text,
             Event::PromptRead {
                 turn: of,
                 done,
                 total,
                 ..
-            } if of == turn => answer.read.push((done, total)),
+            } if of == turn => self.read.push((done, total)),
             Event::TurnEnded {
                 turn: of,
                 end,
@@ -195,12 +208,18 @@ pub(crate) async fn answer(heard: &mut Hearing, turn: &str) -> Answer {
                 fault,
                 ..
             } if of == turn => {
-                (answer.end, answer.stats, answer.fault) = (Some(end), stats, fault);
+                (self.end, self.stats, self.fault) = (Some(end), stats, fault);
             }
             _ => {}
         }
     }
-    answer
+
+    /// It was answered, to the end or as far as was waited for.
+    pub(crate) fn went_well(&self) -> bool {
+        self.fault.is_none()
+            && !self.text.is_empty()
+            && matches!(self.end, Some(ChatEnd::Complete | ChatEnd::Stopped))
+    }
 }
 
 pub(crate) async fn next(heard: &mut Hearing) -> Event {

@@ -9,7 +9,7 @@ use plimsoll_testkit::hub::{At, FakeFile, FakeHub, Fault};
 use plimsoll_testkit::real;
 use plimsoll_units::Bytes;
 use plimsoll_wire::{
-    ChatEnd, Event, FaultCode, ListEngines, ReadStatus, Setup, StartSetup, StepName, StepState, StopSetup,
+    Event, FaultCode, ListEngines, ReadStatus, Setup, StartSetup, StepName, StepState, StopSetup,
 };
 
 use crate::room::{Room, SMOLLM2, next};
@@ -171,10 +171,8 @@ async fn the_one_click_fetches_both_at_once_goes_on_after_a_stop_and_ends_in_a_c
     assert!(!status.first_start);
     assert_eq!(status.default_model.as_deref(), Some(SMOLLM2));
     let conversation = room.conversation(SMOLLM2).await;
-    assert_eq!(
-        room.say(&conversation, "Hello.").await.end,
-        Some(ChatEnd::Complete)
-    );
+    let answer = room.say(&conversation, "Hello.").await;
+    assert!(answer.went_well(), "{answer:?}");
     room.app.end().await;
 }
 
