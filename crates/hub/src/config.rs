@@ -80,6 +80,8 @@ impl fmt::Debug for Proxies {
 pub struct Patience {
     /// Attempts in a row that brought nothing before it is given up.
     pub fruitless_max: u32,
+    /// The same as long as nobody at all was reached: a person waits for the word that the line is down.
+    pub unreached_max: u32,
     /// Times a file may be begun again from its first byte.
     pub fresh_starts_max: u32,
     /// The first pause; each further one doubles.
@@ -96,6 +98,7 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             fruitless_max: 9,
+            unreached_max: 5,
             fresh_starts_max: 3,
             first_pause: Duration::from_millis(500),
             longest_pause: Duration::from_secs(30),

@@ -137,7 +137,7 @@ impl Hub {
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::Passing(trouble)) => trouble,
             };
-            match fruitless.next(&trouble, &self.config().patience, rand::random()) {
+            match fruitless.next(&trouble, &self.config().patience, false, rand::random()) {
                 Next::After(pause) => {
                     debug!(repo = %at.repo, path = at.path, ?trouble, ?pause, "asking the hub again");
                     sleep(pause).await;

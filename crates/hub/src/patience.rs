@@ -39,11 +39,24 @@ impl Fruitless {
         self.0 = 0;
     }
 
-    /// Counts one more. `chance` from 0 to 1 spreads the pauses of many clients.
-    pub(crate) fn next(&mut self, trouble: &Trouble, patience: &Patience, chance: f64) -> Next {
+    /// Counts one more. `reached`: this transfer has had bytes. `chance` from 0 to 1 spreads the pauses of many
+    /// clients.
+    pub(crate) fn next(
+        &mut self,
+        trouble: &Trouble,
+        patience: &Patience,
+        reached: bool,
+        chance: f64,
+    ) -> Next {
         let before = self.0;
         self.0 = self.0.saturating_add(1);
-        if self.0 >= patience.fruitless_max {
+        let nobody = !reached && matches!(trouble, Trouble::Unreachable(_) | Trouble::Proxy(_));
+        let max = if nobody {
+            patience.unreached_max.min(patience.fruitless_max)
+        } else {
+            patience.fruitless_max
+        };
+        if self.0 >= max {
             return Next::GiveUp;
         }
         let doubled = patience
@@ -84,7 +97,7 @@ mod tests {
 
     fn pauses(trouble: &Trouble, chance: f64) -> Vec<Duration> {
         let (mut fruitless, patience) = (Fruitless::default(), Patience::default());
-        std::iter::from_fn(|| match fruitless.next(trouble, &patience, chance) {
+        std::iter::from_fn(|| match fruitless.next(trouble, &patience, true, chance) {
             Next::After(pause) => Some(pause),
             Next::GiveUp => None,
         })
@@ -124,10 +137,24 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_was_never_there_is_told_soon() {
+        // Any error of this type: building a request without a host fails.
+        let error = || reqwest::Client::new().get("http://").build().unwrap_err();
+        let attempts = |reached| {
+            let (mut fruitless, patience) = (Fruitless::default(), Patience::default());
+            let trouble = Trouble::Unreachable(error());
+            (1..=100)
+                .find(|_| fruitless.next(&trouble, &patience, reached, 0.5) == Next::GiveUp)
+                .unwrap()
+        };
+        assert_eq!((attempts(false), attempts(true)), (5, 9));
+    }
+
+    #[test]
     fn progress_starts_the_count_again() {
         let (mut fruitless, patience) = (Fruitless::default(), Patience::default());
         for _ in 0..100 {
-            assert_ne!(fruitless.next(&Trouble::Cut, &patience, 0.5), Next::GiveUp);
+            assert_ne!(fruitless.next(&Trouble::Cut, &patience, true, 0.5), Next::GiveUp);
             fruitless.forget();
         }
     }
@@ -138,7 +165,7 @@ mod tests {
             let patience = Patience { fruitless_max: u32::MAX, ..Patience::default() };
             let mut fruitless = Fruitless::default();
             for _ in 0..tries {
-                match fruitless.next(&Trouble::Server(500), &patience, chance) {
+                match fruitless.next(&Trouble::Server(500), &patience, true, chance) {
                     Next::After(pause) => prop_assert!(pause <= patience.longest_pause),
                     Next::GiveUp => prop_assert!(false, "gave up early"),
                 }

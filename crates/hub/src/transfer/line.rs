@@ -112,7 +112,7 @@ async fn bring(shared: &Shared, pieces: &mpsc::Sender<Piece>, first: Grant) -> R
             others_since = before;
         }
         let patience = &shared.hub.config().patience;
-        let mut next = fruitless.next(&trouble, patience, rand::random());
+        let mut next = fruitless.next(&trouble, patience, before > 0, rand::random());
         debug!(
             file = item.file,
             from = open.from,
