@@ -185,8 +185,10 @@ async fn a_second_model_answers_and_an_unloaded_one_comes_back() {
     let answer = room
         .say(&conversation, "Write the number 7 and nothing else.")
         .await;
-    // Not what it wrote: a small model writes the number as a word at times.
     assert!(answer.went_well(), "{answer:?}");
+    // A small model writes the number as a word at times.
+    let said = answer.text.to_lowercase();
+    assert!(said.contains('7') || said.contains("seven"), "{answer:?}");
 
     room.app.ask(UnloadModel { model: QWEN.into() }).await.unwrap();
     assert!(!room.is_ready(QWEN).await);
