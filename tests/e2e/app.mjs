@@ -66,6 +66,27 @@ export async function ask(page, question) {
   return answer.innerText();
 }
 
+/**
+ * Stops an answer while it is being written; gives what stood there by then. How much so small a model has to say is
+ * its own affair, so an answer that was over before the stop is followed by the next question.
+ */
+export async function stopAnAnswer(page) {
+  const answers = page.getByRole("article", { name: words.chat.assistant });
+  const field = page.getByRole("textbox", { name: words.chat.message });
+  const stopped = page.getByText(words.chat.end.stopped, { exact: true });
+  for (const subject of ["the sea", "a mountain", "a winter", "a railway", "a garden", "an old city"]) {
+    const at = await answers.count();
+    await field.fill(`Write a long story about ${subject}, in at least twenty paragraphs.`);
+    await field.press("Enter");
+    const answer = answers.nth(at);
+    await answer.locator(".prose").getByText(/\p{L}{2}/u).first().waitFor({ timeout: 120_000 });
+    await page.keyboard.press("Escape");
+    await answer.and(page.locator(":not([aria-busy])")).waitFor();
+    if (await answer.filter({ has: stopped }).count()) return answer.locator(".prose").innerText();
+  }
+  throw new Error("six answers were over before they could be stopped");
+}
+
 /** Waits until engine, model, start and proof are through, and opens the chat. */
 export async function finishSetup(page) {
   const field = page.getByRole("textbox", { name: words.chat.message });
