@@ -14,10 +14,10 @@ import { parseArgs } from "node:util";
 
 const REPO = "org/bench-GGUF";
 const FILE = "bench.gguf";
-const { values } = parseArgs({ options: { mib: { type: "string", default: "2000" }, rounds: { type: "string", default: "3" } } });
+const { values } = parseArgs({ options: { mib: { type: "string", default: "2000" }, rounds: { type: "string", default: "3" }, only: { type: "string" } } });
 const mib = Number(values.mib);
 const rounds = Number(values.rounds);
-const { PLIMSOLL_BIN, FAKE_HUB, HF } = process.env;
+const { PLIMSOLL_BIN, FAKE_HUB, PLIMSOLL_TEST_HF } = process.env;
 const clean = Object.fromEntries(["PATH", "LANG"].flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])));
 
 async function startHub(options) {
@@ -92,7 +92,7 @@ const ways = {
     env: { HOME: folder },
   }),
   hf: (hub, folder) => ({
-    program: HF,
+    program: PLIMSOLL_TEST_HF,
     args: ["download", REPO, FILE, "--quiet"],
     env: { HF_ENDPOINT: hub.endpoint, HF_HUB_CACHE: join(folder, "cache"), HOME: folder, HF_HUB_DISABLE_XET: "1", HF_HUB_DISABLE_TELEMETRY: "1" },
   }),
@@ -116,13 +116,15 @@ async function once(way, hub) {
 
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
-async function compare(title, weather, which = Object.keys(ways)) {
+async function compare(title, weather, { which = Object.keys(ways), once: single = [] } = {}) {
   console.log(`\n${title}, ${mib} MiB, median of ${rounds}`);
   console.log(`${"".padEnd(14)}${"s".padStart(8)}${"MB/s".padStart(8)}${"CPU s/GB".padStart(10)}${"MiB".padStart(8)}`);
   const hub = await startHub({ weather });
   const took = Object.fromEntries(which.map((way) => [way, []]));
   // Round about, so that all see the same weather of this machine.
-  for (let round = 0; round < rounds; round++) for (const way of which) took[way].push(await once(way, hub));
+  for (let round = 0; round < rounds; round++) {
+    for (const way of which) if (round === 0 || !single.includes(way)) took[way].push(await once(way, hub));
+  }
   await hub.end();
   const seconds = {};
   for (const way of which) {
@@ -162,9 +164,14 @@ async function agree() {
   await hub.end();
 }
 
-await agree();
-await compare("one line of 300 MB/s", ["all=300000000"]);
-await compare("8 MB/s for each connection, 80 ms away", ["each=8000000", "delay=80"]);
-const right = await compare("one line of 300 MB/s, hashed", ["all=300000000"], ["plimsoll"]);
-const plain = await compare("the same, a file that has no known hash", ["all=300000000", "plain"], ["plimsoll"]);
-console.log(`\nverification adds ${((right.plimsoll / plain.plimsoll - 1) * 100).toFixed(1)} %`);
+const steps = {
+  agree,
+  line: () => compare("one line of 300 MB/s", ["all=300000000"]),
+  each: () => compare("8 MB/s for each connection, 80 ms away", ["each=8000000", "delay=80"], { once: ["curl", "hf"] }),
+  verify: async () => {
+    const right = await compare("one line of 300 MB/s, hashed", ["all=300000000"], { which: ["plimsoll"] });
+    const plain = await compare("the same, a file that has no known hash", ["all=300000000", "plain"], { which: ["plimsoll"] });
+    console.log(`\nverification adds ${((right.plimsoll / plain.plimsoll - 1) * 100).toFixed(1)} %`);
+  },
+};
+for (const [name, run] of Object.entries(steps)) if (!values.only || values.only === name) await run();

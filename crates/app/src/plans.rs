@@ -23,7 +23,7 @@ use crate::router::{Loads, RouterOwner};
 use crate::to_wire;
 
 /// For plans that are only looked at: free memory that is older than this is asked for again.
-const RECENT: Freshness = Freshness::Within(Duration::from_secs(20));
+pub(crate) const RECENT: Freshness = Freshness::Within(Duration::from_secs(20));
 
 /// A plan that is about to be carried out.
 #[derive(Debug, Clone)]
@@ -186,8 +186,11 @@ impl Planner {
         &self,
         models: &Models,
         model: &OnDisk,
+        freshness: Freshness,
+        speed: RamSpeed,
     ) -> Result<wire::LibraryModel, Failed> {
-        let ground = self.here(models, &[], RECENT).await?;
+        let machine = self.machine.read(freshness, speed).await?;
+        let ground = self.ground(models, &[], machine).await?;
         Ok(self.listed(&ground, models, model).await)
     }
 
@@ -252,6 +255,15 @@ impl Planner {
         freshness: Freshness,
     ) -> Result<Ground, Failed> {
         let machine = self.machine.read(freshness, RamSpeed::Measured).await?;
+        self.ground(models, given, machine).await
+    }
+
+    async fn ground(
+        &self,
+        models: &Models,
+        given: &[wire::Anchor],
+        machine: Arc<Machine>,
+    ) -> Result<Ground, Failed> {
         let learned = self.learned(models, &machine).await?;
         let anchors = if given.is_empty() {
             learned.anchors

@@ -3,14 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use plimsoll_os::files::{self, FileError};
 use plimsoll_units::Bytes;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::layout::{OLDER_PARTIAL, PARTIAL, RepoFolder, is_commit};
+use crate::metadata::fully_pinned;
 use crate::transfer::{Item, Outcome, Problem, Traffic, run};
 use crate::{Address, FileSet, FreshStart, Hub, HubError, Note, RemoteFile, Setting, Wanted, Watcher};
+
+/// Questions about pinned files at once. Sets can have hundreds of files.
+const ASKED_AT_ONCE: usize = 8;
 
 /// How a fetch ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +37,9 @@ pub struct Archive {
 
 impl Hub {
     /// Brings every file of the set into the cache: checked, published by rename, with its pointer in the
-    /// snapshot. Files that are there already cost nothing: they were checked when they came.
+    /// snapshot. Files that are there already cost nothing: they were checked when they came. Before the first
+    /// byte the hub is asked whether it still means the same by every file that is pinned, and the disk whether
+    /// all that is under way has room on it.
     pub async fn fetch(
         &self,
         set: &FileSet,
@@ -40,10 +48,22 @@ impl Hub {
     ) -> Result<Fetched, HubError> {
         let mut set = set.clone();
         let mut traffic = Traffic::default();
+        tokio::select! { biased;
+            () = stop.cancelled() => return Ok(Fetched::Stopped { traffic }),
+            confirmed = self.confirm(&set) => confirmed?,
+        }
         loop {
-            self.check_space(&self.config().cache, self.remaining(&set)?)?;
+            let (hub, of) = (self.clone(), set.clone());
+            let promise = self.promise(&self.config().cache, move || {
+                hub.remaining(&of).unwrap_or_default()
+            });
+            self.check_space(
+                &[(self.config().cache.clone(), self.remaining(&set)?)],
+                Some(&promise),
+            )?;
             let items = set.files.iter().map(|file| self.item(file)).collect();
             let (took, ended) = run(self, items, Arc::clone(&watcher), stop).await;
+            drop(promise);
             traffic = traffic.and(took);
             let problem = match ended {
                 Ok(Outcome::All(paths)) => return Ok(Fetched::Done { paths, traffic }),
@@ -86,8 +106,9 @@ impl Hub {
             // A finished one goes back to being a part: its hash is then checked like any other's.
             older = to.to_owned();
         }
-        let here = allocated(&part).max(length(&older).min(archive.bytes));
-        self.check_space(folder, archive.bytes.less(here))?;
+        let (of, at) = (archive.clone(), to.to_owned());
+        let promise = self.promise(folder, move || remaining_of(&of, &at));
+        self.check_space(&[(folder.to_owned(), remaining_of(archive, to))], Some(&promise))?;
         let item = Item {
             repo: url.host_str().unwrap_or_default().to_owned(),
             url,
@@ -105,6 +126,7 @@ impl Hub {
             file: name,
         };
         let (traffic, ended) = run(self, vec![item], watcher, stop).await;
+        drop(promise);
         match ended {
             Ok(Outcome::All(paths)) => Ok(Fetched::Done { paths, traffic }),
             Ok(Outcome::Stopped) => Ok(Fetched::Stopped { traffic }),
@@ -122,11 +144,7 @@ impl Hub {
             token: self.token(),
             file: file.path.clone(),
             repo: file.repo.to_string(),
-            address: Some(Address {
-                repo: file.repo.clone(),
-                path: file.path.clone(),
-                revision: file.commit.clone(),
-            }),
+            address: Some(file.address()),
             bytes: file.bytes,
             etag: Some(file.etag.clone()),
             sha256: file.sha256().map(str::to_owned),
@@ -210,22 +228,41 @@ impl Hub {
         })
     }
 
-    fn check_space(&self, folder: &Path, needed: Bytes) -> Result<(), HubError> {
-        if needed == Bytes::ZERO {
-            return Ok(());
+    /// Asks about the files that are pinned by commit and still to come, all of the set before the first byte of
+    /// any: a catalog that is wrong about one of them, or a commit that is gone, is told then.
+    async fn confirm(&self, set: &FileSet) -> Result<(), HubError> {
+        let mut missing = Vec::new();
+        for file in &set.files {
+            let (at, blob) = (
+                file.address(),
+                RepoFolder::new(&self.config().cache, &file.repo).blob(&file.etag),
+            );
+            if fully_pinned(&at, file.pin.as_ref()).is_some() && !is_whole(&blob, file.bytes) {
+                missing.push((self.clone(), at, file.pin.clone()));
+            }
         }
-        let free = files::free_space(folder)?;
-        // With what is left alone: a person who makes this much room gets the file.
-        let needed = needed.plus(self.config().spare);
-        if needed > free {
-            return Err(HubError::DiskFull {
-                folder: folder.to_owned(),
-                needed,
-                free,
-            });
-        }
-        Ok(())
+        stream::iter(missing)
+            .map(|(hub, at, pin)| async move { hub.ask(&at, pin.as_ref()).await.map(drop) }.boxed())
+            .buffered(ASKED_AT_ONCE)
+            .try_collect()
+            .await
     }
+}
+
+/// Bytes of an archive that have no place on this disk yet. One that is there and has to be checked again has.
+pub(crate) fn remaining_of(archive: &Archive, to: &Path) -> Bytes {
+    let beside = |ending: &str| {
+        let mut name = to.file_name().unwrap_or_default().to_owned();
+        name.push(ending);
+        to.with_file_name(name)
+    };
+    let older = if to.is_file() {
+        to.to_owned()
+    } else {
+        beside(OLDER_PARTIAL)
+    };
+    let here = allocated(&beside(PARTIAL)).max(length(&older).min(archive.bytes));
+    archive.bytes.less(here)
 }
 
 /// A disk that filled up in the middle, told with the figures a person can act on.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use plimsoll_os::clock;
@@ -18,11 +18,12 @@ use crate::{BadAnswer, HubConfig, HubError, Proxies, Setting, Token};
 const REDIRECTS_MAX: usize = 8;
 
 /// Two clients: one knows the proxies, one knows none, for loopback. Built when first needed, so that a system
-/// without certificates can still reach a mirror on loopback.
+/// without certificates can still reach a mirror on loopback, and anew after a certificate or a proxy was the
+/// trouble: what a person then changes in the system counts at the next attempt, not at the next start.
 #[derive(Debug)]
 pub(crate) struct Network {
-    outside: OnceLock<Client>,
-    loopback: OnceLock<Client>,
+    outside: Mutex<Option<Client>>,
+    loopback: Mutex<Option<Client>>,
     config: HubConfig,
 }
 
@@ -74,8 +75,8 @@ pub(crate) struct Ask<'a> {
 impl Network {
     pub(crate) fn new(config: HubConfig) -> Self {
         Self {
-            outside: OnceLock::new(),
-            loopback: OnceLock::new(),
+            outside: Mutex::default(),
+            loopback: Mutex::default(),
             config,
         }
     }
@@ -167,6 +168,7 @@ impl Network {
                 .any(|error| error.to_string().to_ascii_lowercase().contains(word))
         };
         if says("certificate") {
+            self.forget_client(at);
             return HubError::Certificate {
                 host: host_of(at),
                 file: file.to_owned(),
@@ -176,6 +178,7 @@ impl Network {
         }
         let through_proxy = says("tunnel") || says("proxy") || (error.is_connect() && self.is_proxied(at));
         Failure::Passing(if through_proxy {
+            self.forget_client(at);
             Trouble::Proxy(error)
         } else {
             Trouble::Unreachable(error)
@@ -199,11 +202,24 @@ impl Network {
         named && !excepted && !is_loopback(at)
     }
 
-    fn client(&self, url: &Url) -> Result<&Client, HubError> {
+    fn place(&self, url: &Url) -> &Mutex<Option<Client>> {
+        if is_loopback(url) {
+            &self.loopback
+        } else {
+            &self.outside
+        }
+    }
+
+    fn forget_client(&self, url: &Url) {
+        *self.place(url).lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn client(&self, url: &Url) -> Result<Client, HubError> {
         let loopback = is_loopback(url);
-        let place = if loopback { &self.loopback } else { &self.outside };
-        if let Some(client) = place.get() {
-            return Ok(client);
+        // Held while it is built: two askers at once get one.
+        let mut place = self.place(url).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = place.as_ref() {
+            return Ok(client.clone());
         }
         let finish = |builder: reqwest::ClientBuilder| builder.redirect(redirect::Policy::none()).build();
         let client = match finish(self.builder(loopback)?) {
@@ -212,7 +228,7 @@ impl Network {
             other => other,
         };
         let client = client.map_err(HubError::Client)?;
-        Ok(place.get_or_init(|| client))
+        Ok(place.insert(client).clone())
     }
 
     fn builder(&self, loopback: bool) -> Result<reqwest::ClientBuilder, HubError> {

@@ -7,6 +7,7 @@ use url::Url;
 
 use crate::http::{Network, host_of};
 use crate::patience::Trouble;
+use crate::space::Promises;
 use crate::{HubConfig, HubError, Ledger, MemoryLedger, Setting, Token, TokenOrigin};
 
 /// The hub, as configured. Clones share connections.
@@ -20,6 +21,7 @@ struct Inner {
     config: HubConfig,
     network: Network,
     ledger: Arc<dyn Ledger>,
+    promises: Promises,
     /// A lock instead of an owner: held for a copy or an assignment.
     token: RwLock<(Option<Token>, TokenOrigin)>,
     /// Writing and hashing; ends with the last clone.
@@ -42,6 +44,7 @@ impl Hub {
                 config,
                 network,
                 ledger,
+                promises: Promises::default(),
                 jobs: Root::new(),
             }),
         }
@@ -97,6 +100,10 @@ impl Hub {
 
     pub(crate) fn ledger(&self) -> &dyn Ledger {
         self.inner.ledger.as_ref()
+    }
+
+    pub(crate) fn promises(&self) -> &Promises {
+        &self.inner.promises
     }
 
     pub(crate) fn jobs(&self) -> Scope {

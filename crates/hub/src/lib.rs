@@ -22,6 +22,7 @@ mod listing;
 mod metadata;
 mod patience;
 mod repair;
+mod space;
 mod transfer;
 mod watcher;
 

@@ -57,6 +57,15 @@ impl RemoteFile {
     pub fn sha256(&self) -> Option<&str> {
         self.etag.sha256()
     }
+
+    /// Where it is at its commit.
+    pub(crate) fn address(&self) -> Address {
+        Address {
+            repo: self.repo.clone(),
+            path: self.path.clone(),
+            revision: self.commit.clone(),
+        }
+    }
 }
 
 /// All files of a variant: every part of a split model, projector included.
@@ -95,8 +104,9 @@ impl Hub {
         self.file_set_of(&wanted).await
     }
 
-    /// Asks about exactly these files; those that are pinned by commit, size and hash need no question. The parts of a set that name the same branch get the same commit, also
-    /// when somebody uploads while we ask.
+    /// Asks about exactly these files; those that are pinned by commit, size and hash need no question before
+    /// they are fetched. The parts of a set that name the same branch get the same commit, also when somebody
+    /// uploads while we ask.
     pub async fn file_set_of(&self, wanted: &[Wanted]) -> Result<FileSet, HubError> {
         let mut files: Vec<RemoteFile> = Vec::new();
         for one in wanted {
@@ -124,9 +134,14 @@ impl Hub {
     async fn remote_file(&self, at: &Address, pin: Option<&Pin>) -> Result<RemoteFile, HubError> {
         safe_relative(&at.path)?;
         safe_relative(&at.revision)?;
-        if let Some(file) = fully_pinned(at, pin) {
-            return Ok(file);
+        match fully_pinned(at, pin) {
+            Some(file) => Ok(file),
+            None => self.ask(at, pin).await,
         }
+    }
+
+    /// One question, as often as it takes.
+    pub(crate) async fn ask(&self, at: &Address, pin: Option<&Pin>) -> Result<RemoteFile, HubError> {
         if self.config().offline {
             return Err(HubError::Offline);
         }
@@ -249,7 +264,7 @@ impl RemoteFile {
 
 /// With a commit, a size and a hash nothing is left to ask: the address cannot come to mean another file, and
 /// whatever comes is measured against the hash.
-fn fully_pinned(at: &Address, pin: Option<&Pin>) -> Option<RemoteFile> {
+pub(crate) fn fully_pinned(at: &Address, pin: Option<&Pin>) -> Option<RemoteFile> {
     let pin = pin.filter(|_| is_commit(&at.revision))?;
     let etag = Etag::parse(pin.sha256.as_deref()?)?;
     etag.sha256()?;

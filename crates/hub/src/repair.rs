@@ -80,10 +80,13 @@ impl Hub {
     }
 
     /// Makes a file that is wrong a part again, with what of it is right. One that has another name as well
-    /// only loses this one: nothing is ever written into it, since the bytes may be the person's own.
+    /// only loses this one: nothing is ever written into it, since the bytes may be the person's own, or shared by
+    /// several repositories, as the hub's own client does by a link.
     async fn take_back(&self, file: &RemoteFile, blob: &Path, good: Vec<Range<u64>>) -> Result<(), HubError> {
         let part = RepoFolder::new(&self.config().cache, &file.repo).part(&file.etag);
-        let shared = blob.symlink_metadata().is_ok_and(|about| names_of(&about) > 1);
+        let shared = blob
+            .symlink_metadata()
+            .is_ok_and(|about| about.is_symlink() || names_of(&about) > 1);
         if good.is_empty() || shared {
             return Ok(files::remove_file(blob)?);
         }

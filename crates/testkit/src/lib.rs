@@ -10,10 +10,14 @@
 
 pub mod hub;
 pub mod provider;
+mod proxy;
 pub mod real;
 pub mod router;
 mod tiny;
+mod tls;
 mod watcher;
 
+pub use proxy::FakeProxy;
 pub use tiny::{GgufValue, TinyGguf};
+pub use tls::Authority;
 pub use watcher::StrictWatcher;

@@ -1,4 +1,4 @@
-//! Where the real engine and the real models of the tests lie. `scripts/test` fetches them and sets the two
+//! Where the real engine, the real models and the hub's own client lie. `scripts/test` fetches them and sets the
 //! variables; a test that needs them and does not find them fails and says so.
 
 use std::path::PathBuf;
@@ -38,6 +38,21 @@ pub fn model(name: &str) -> PathBuf {
     assert!(
         path.is_file(),
         "{} is not there. scripts/test fetches the models and sets PLIMSOLL_TEST_MODELS.",
+        path.display()
+    );
+    path
+}
+
+/// The hub's own command-line client.
+///
+/// # Panics
+/// When `PLIMSOLL_TEST_HF` is not set or points at nothing.
+#[must_use]
+pub fn hf() -> PathBuf {
+    let path = folder("PLIMSOLL_TEST_HF");
+    assert!(
+        path.is_file(),
+        "{} is not there. scripts/test fetches the hub's client and sets PLIMSOLL_TEST_HF.",
         path.display()
     );
     path

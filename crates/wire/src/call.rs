@@ -126,6 +126,8 @@ calls! {
     } -> Setup;
     "setup/stop" StopSetup {} -> Done;
     "models/list" ListModels {} -> Library;
+    /// One model of the library, with a plan for what is known of this machine: nothing is measured for it.
+    "models/read" ReadModel { model: String } -> LibraryModel;
     /// Fetches a newer catalog from its publisher, signed; used from the next start on.
     "models/refresh" RefreshCatalog {} -> CatalogReply;
     /// Starts a download; progress comes as `transferMoved`. `id[:quant]` or `hf:ORG/REPO/FILE`.

@@ -39,8 +39,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// What a crate's tests may use besides the above. Everybody may use testkit.
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("scenarios", &["app", "os", "wire", "web", "units", "catalog"]),
-    // Every note of the machine has a sentence in the terminal.
-    ("cli", &["hardware"]),
+    // Every note of the machine has a sentence in the terminal; what the catalog pinned is refused when it differs.
+    ("cli", &["hardware", "catalog"]),
     // What a killed transfer left is proved with the real ledger.
     ("hub", &["store"]),
 ];

@@ -352,6 +352,23 @@ describe("the ways on of a fault", () => {
     expect(router.state.location.pathname).toBe("/settings");
   });
 
+  it("fetches a file again whose bytes were wrong", async () => {
+    const { user, bodies } = open("wrongBytes,frozen", "/models?model=qwen3-4b:Q6_K");
+    const card = await screen.findByRole("alert", { name: "The downloaded bytes are not the right ones" });
+    await user.click(within(card).getByRole("button", { name: "Download again" }));
+    await waitFor(() =>
+      expect(bodies("models/pull")).toEqual([expect.objectContaining({ model: "qwen3-4b:Q6_K" })]),
+    );
+  });
+
+  it("offers one way to try a broken line again, not two", async () => {
+    const { user, bodies } = open("unreachable,frozen", "/models?model=qwen3-4b:Q6_K");
+    const card = await screen.findByRole("alert", { name: "The hub cannot be reached" });
+    expect(within(card).queryByRole("button", { name: "Try again" })).toBeNull();
+    await user.click(within(card).getByRole("button", { name: "Check the connection and try again" }));
+    await waitFor(() => expect(bodies("models/pull")).toHaveLength(1));
+  });
+
   it("says how to get a newer version", async () => {
     const { user, router } = open("tooNew,frozen");
     await user.click(await screen.findByRole("button", { name: "Update Plimsoll" }));

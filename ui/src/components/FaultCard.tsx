@@ -40,9 +40,13 @@ export function FaultCard({
     reportBug: report,
     updateApp: toSettings("aboutApp"),
     setToken: toSettings("hub"),
+    // Where something can be tried again, it can be after a look at the line as well.
+    ...(fixes.retry ? { checkConnection: fixes.retry } : {}),
     ...fixes,
   };
-  const offered = fault.fixes.filter((fix) => known[fix] !== undefined);
+  const offered = fault.fixes.filter(
+    (fix) => known[fix] !== undefined && !(fix === "retry" && fault.fixes.includes("checkConnection")),
+  );
   const facts = faultFacts(fault);
   // Which one it was belongs beside the sentence, not under a fold.
   const named = NAMES.flatMap((name) => {

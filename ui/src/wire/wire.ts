@@ -643,6 +643,8 @@ export type StopSetup = Record<symbol, never>;
 
 export type ListModels = Record<symbol, never>;
 
+export type ReadModel = { model: string, };
+
 export type RefreshCatalog = Record<symbol, never>;
 
 export type PullModel = { model: string, licenceAccepted: boolean, };
@@ -729,6 +731,7 @@ export interface Calls {
   "setup/start": { body: StartSetup; reply: Setup };
   "setup/stop": { body: StopSetup; reply: Done };
   "models/list": { body: ListModels; reply: Library };
+  "models/read": { body: ReadModel; reply: LibraryModel };
   "models/refresh": { body: RefreshCatalog; reply: CatalogReply };
   "models/pull": { body: PullModel; reply: Started };
   "models/stopPull": { body: StopPull; reply: Done };

@@ -29,6 +29,7 @@ pub(crate) fn table() -> Table<App> {
         .on(plan::make_plan)
         .on(plan::recommend)
         .on(models::list_models)
+        .on(models::read_model)
         .on(models::refresh_catalog)
         .on(models::pull_model)
         .on(models::stop_pull)

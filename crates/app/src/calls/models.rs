@@ -6,16 +6,25 @@ use plimsoll_os::clock;
 use plimsoll_units::Bytes;
 use plimsoll_wire::{
     CancelPull, CatalogReply, Done, Event, FaultCode, ImportModel, Library, LibraryModel, ListModels,
-    PullModel, RefreshCatalog, RemoveModel, Removed, Started, StopPull, VerifyModel, VerifyReply,
+    PullModel, ReadModel, RefreshCatalog, RemoveModel, Removed, Started, StopPull, VerifyModel, VerifyReply,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::fault::{Failed, fault};
+use crate::machine::{Freshness, RamSpeed};
 use crate::models::OnDisk;
+use crate::plans::RECENT;
 
 pub(super) async fn list_models(app: Arc<App>, _: ListModels) -> Result<Library, Failed> {
     app.planner.library(&app.models).await
+}
+
+pub(super) async fn read_model(app: Arc<App>, call: ReadModel) -> Result<LibraryModel, Failed> {
+    let model = app.models.find_on_disk(&call.model).await?;
+    app.planner
+        .library_model(&app.models, &model, Freshness::Known, RamSpeed::AsKnown)
+        .await
 }
 
 pub(super) async fn refresh_catalog(app: Arc<App>, _: RefreshCatalog) -> Result<CatalogReply, Failed> {
@@ -77,6 +86,8 @@ pub(super) async fn import_model(app: Arc<App>, call: ImportModel) -> Result<Lib
                 damaged: false,
                 ..model
             },
+            RECENT,
+            RamSpeed::Measured,
         )
         .await
 }

@@ -92,6 +92,7 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         | FaultCode::ReadFailed
         | FaultCode::HubRefused
         | FaultCode::HubTooManyRequests
+        | FaultCode::HubCertificate
         | FaultCode::PortTaken
         | FaultCode::RouteUnreachable
         | FaultCode::RouteRefused
@@ -107,10 +108,10 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         FaultCode::DoesNotFit | FaultCode::OutOfMemory => &[Fix::ChooseSmallerContext, Fix::ChooseOtherModel],
         FaultCode::ContextTooLong => &[Fix::ChooseSmallerContext],
         FaultCode::DiskFull | FaultCode::WriteFailed => &[Fix::FreeSpace, Fix::Retry],
-        FaultCode::HubUnreachable
-        | FaultCode::TransferStalled
-        | FaultCode::HubCertificate
-        | FaultCode::HubProxy => &[Fix::CheckConnection, Fix::Retry],
+        // One way on, not two that do the same.
+        FaultCode::HubUnreachable | FaultCode::TransferStalled | FaultCode::HubProxy => {
+            &[Fix::CheckConnection]
+        }
         FaultCode::HubNeedsToken => &[Fix::SetToken, Fix::Retry, Fix::ChooseOtherModel],
         FaultCode::HubQuota => &[Fix::SetToken, Fix::Retry],
         FaultCode::HubRevisionGone => &[Fix::UpdateApp, Fix::ChooseOtherModel],
@@ -133,5 +134,27 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         }
         FaultCode::ContextExceeded => &[Fix::NewConversation],
         FaultCode::StoreFailed => &[Fix::FreeSpace, Fix::ReportBug],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_wire::{FaultCode, Fix};
+
+    use super::fixes;
+
+    #[test]
+    fn nobody_is_offered_the_same_way_on_twice() {
+        for code in [
+            FaultCode::HubUnreachable,
+            FaultCode::TransferStalled,
+            FaultCode::HubProxy,
+            FaultCode::HubCertificate,
+            FaultCode::HubOffline,
+        ] {
+            let again = [Fix::CheckConnection, Fix::Retry];
+            let offered = fixes(code).iter().filter(|fix| again.contains(fix)).count();
+            assert_eq!(offered, 1, "{code:?}");
+        }
     }
 }

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use plimsoll_catalog::File;
@@ -110,6 +111,12 @@ impl Models {
             }
             Fetched::Stopped { .. } => Ok(Brought::Stopped),
         }
+    }
+
+    /// Refuses an order that does not fit on the disk together with what else is to come: where to, and how much.
+    pub(crate) async fn check_room(&self, order: &Order, more: &[(PathBuf, Bytes)]) -> Result<(), Failed> {
+        let set = self.file_set(order).await?;
+        Ok(self.hub.check_plan(Some(&set), &[], more)?)
     }
 
     async fn file_set(&self, order: &Order) -> Result<FileSet, HubError> {

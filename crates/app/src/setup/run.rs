@@ -2,12 +2,18 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 use plimsoll_engine::ModelStatus;
+use plimsoll_units::Bytes;
 use plimsoll_wire::{Event, Fault, FaultCode, Settings, Setup, StepName, StepState, Transfer, Transferring};
 use tokio_util::sync::CancellationToken;
 
 use super::{SetupOwner, Work, end_here, set_step};
 use crate::App;
+use crate::engines::Choice;
 use crate::fault::{Failed, fault};
+
+/// What an engine's archives become on the disk, of their own size: the build of the tests has 68 MB packed and
+/// 194 MB beside it when it is unpacked.
+const UNPACKED_TIMES: u64 = 3;
 
 /// Why a setup did not come to its end.
 enum Halt {
@@ -58,6 +64,14 @@ async fn steps(owner: &SetupOwner, app: &App, work: Work, stop: &CancellationTok
 /// Engine and model beside each other. When one fails the other is stopped as well; both go on from where they
 /// are the next time.
 async fn fetch(owner: &SetupOwner, app: &App, work: Work, stop: &CancellationToken) -> Result<(), Halt> {
+    if let (Some(choice), Some(order)) = (&work.engine, &work.order) {
+        // One sum before either begins: each for itself might fit.
+        let more = [(app.config().home.clone(), space_of(choice))];
+        tokio::select! { biased;
+            () = stop.cancelled() => return Err(Halt::Stopped),
+            checked = app.models.check_room(order, &more) => checked?,
+        }
+    }
     let mut parts: Vec<(StepName, String)> = Vec::new();
     if let Some(choice) = work.engine {
         parts.push((StepName::Engine, app.fetch_engine(choice)));
@@ -96,6 +110,12 @@ async fn fetch(owner: &SetupOwner, app: &App, work: Work, stop: &CancellationTok
             _ = changes.changed() => {}
         }
     }
+}
+
+/// Its archives, and beside them what they hold.
+fn space_of(choice: &Choice) -> Bytes {
+    let packed = choice.bytes();
+    packed.plus(Bytes(packed.0.saturating_mul(UNPACKED_TIMES)))
 }
 
 fn why(transfer: &Transfer) -> Fault {

@@ -2,7 +2,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use plimsoll_wire::{
-    FaultCode, ImportModel, Library, LibraryModel, ListModels, PullLine, PullModel, RefreshCatalog,
+    FaultCode, ImportModel, Library, ListModels, PullLine, PullModel, ReadMachine, ReadModel, RefreshCatalog,
     RemoveModel, StopPull, VerifyModel,
 };
 
@@ -68,7 +68,6 @@ pub(super) async fn remove(session: &Session, args: RemoveArgs) -> Result<(), Fa
 }
 
 pub(super) async fn pull(session: &Session, args: PullArgs) -> Result<(), Failure> {
-    let before = session.ask(ListModels {}).await?;
     let mut interrupts = session.interrupts();
     let mut hearing = session.app.hear();
     let call = PullModel {
@@ -77,7 +76,8 @@ pub(super) async fn pull(session: &Session, args: PullArgs) -> Result<(), Failur
     };
     let started = match session.app.ask(call).await {
         Err(fault) if fault.code == FaultCode::LicenceNotAccepted && may_ask(session) => {
-            if !agrees(session, &mut interrupts, &licence(session, &before, &args.model)).await {
+            let library = session.ask(ListModels {}).await?;
+            if !agrees(session, &mut interrupts, &licence(session, &library, &args.model)).await {
                 return Err(fault.into());
             }
             session
@@ -96,18 +96,21 @@ pub(super) async fn pull(session: &Session, args: PullArgs) -> Result<(), Failur
             bytes_per_s: transfer.bytes_per_s,
         });
     };
-    match transfer::follow(session, &mut interrupts, &mut hearing, &started.id, moved).await? {
+    let following = transfer::follow(session, &mut interrupts, &mut hearing, &started.id, moved);
+    // What the model is to be planned for is found out meanwhile.
+    let machine = session.app.ask(ReadMachine {
+        fresh: false,
+        measure: false,
+    });
+    let (followed, _) = tokio::join!(following, machine);
+    match followed? {
         Followed::Done { subject } => {
-            let library = session.ask(ListModels {}).await?;
-            let model = pulled(library, &before, &subject, &args.model);
-            if let Some(model) = model {
-                let line = PullLine::Done {
-                    model: Box::new(model.clone()),
-                };
-                match session.out.form {
-                    Form::Json => session.out.json(&line),
-                    Form::Person => session.out.line(&show::imported(&session.out, &model)),
-                }
+            let model = session.ask(ReadModel { model: subject }).await?;
+            match session.out.form {
+                Form::Person => session.out.line(&show::imported(&session.out, &model)),
+                Form::Json => session.out.json(&PullLine::Done {
+                    model: Box::new(model),
+                }),
             }
             Ok(())
         }
@@ -117,18 +120,6 @@ pub(super) async fn pull(session: &Session, args: PullArgs) -> Result<(), Failur
             Err(Failure::Interrupted)
         }
     }
-}
-
-/// The model that came: by the transfer's subject, by what was asked for, or the one that was not there.
-fn pulled(library: Library, before: &Library, subject: &str, asked: &str) -> Option<LibraryModel> {
-    let asked = asked.strip_prefix("hf:").unwrap_or(asked);
-    let known = |id: &str| before.models.iter().any(|model| model.id == id);
-    let place = |wanted: &dyn Fn(&str) -> bool| library.models.iter().position(|model| wanted(&model.id));
-    let found = place(&|id| id == subject)
-        .or_else(|| place(&|id| id == asked))
-        .or_else(|| place(&|id| id.split(':').next() == Some(asked)))
-        .or_else(|| place(&|id| !known(id)))?;
-    library.models.into_iter().nth(found)
 }
 
 fn may_ask(session: &Session) -> bool {

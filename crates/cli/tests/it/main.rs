@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod engines;
+mod hub;
 mod library;
 mod place;
 mod plan;

@@ -44,6 +44,8 @@ pub(crate) use run::{Outcome, Problem, run};
 
 /// Bytes that were received and are not written yet, over all connections.
 const WAITING_MAX: usize = 16 << 20;
+/// So near to its end a transfer is synced without a pause, so that its end has hardly anything left to wait for.
+const LAST_STRETCH: u64 = 128 << 20;
 /// One unit of the limit above.
 const ROOM_UNIT: usize = 1 << 10;
 
@@ -282,18 +284,22 @@ impl Shared {
     fn wrote(&self, file: usize, era: u32, range: Range<u64>) {
         let order = self.report.order.lock().unwrap_or_else(PoisonError::into_inner);
         self.board().written(file, era, range);
-        self.tell_progress(file);
+        let all = self.tell_progress(file);
         drop(order);
         self.moved.notify_all();
+        if self.report.total.0.saturating_sub(all) < LAST_STRETCH {
+            self.sync_now.notify_one();
+        }
     }
 
-    /// With the order of the report held.
-    fn tell_progress(&self, file: usize) {
+    /// With the order of the report held. Gives how much of all is here.
+    fn tell_progress(&self, file: usize) -> u64 {
         let (here, all) = self.board().done(file);
         if let Some(item) = self.items.get(file) {
             self.report.watcher.moved_in(&item.file, Bytes(here), item.bytes);
         }
         self.report.watcher.moved(Bytes(all), self.report.total);
+        all
     }
 
     /// A file is open, or needs nothing.

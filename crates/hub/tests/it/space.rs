@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_hub::{Hub, HubError, Unwatched};
+use plimsoll_hub::{Archive, Hub, HubError, Unwatched};
 use plimsoll_os::files::free_space;
 use plimsoll_testkit::hub::FakeFile;
 use plimsoll_units::Bytes;
@@ -170,6 +170,86 @@ async fn a_disk_that_fills_up_in_the_middle_loses_nothing() {
     }
     let left = bench.fake.sent();
     assert!(left <= (3 << 20) + (1 << 20), "{left} bytes left the hub");
+}
+
+/// What one transfer still has to put there is no room for another, though each would fit alone.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_is_under_way_has_to_fit_together() {
+    let bench = Bench::new().await;
+    let names = ["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"];
+    let files = [noise(2 << 20, 1), noise(3 << 20, 2)].map(FakeFile::lfs);
+    let _ = bench.fake.commit(
+        REPO,
+        &[(names[0], files[0].clone()), (names[1], files[1].clone())],
+    );
+    let engine = noise(4 << 20, 3);
+    let archive = Archive {
+        bytes: Bytes(4 << 20),
+        sha256: FakeFile::lfs(engine.clone()).sha256().to_owned(),
+        url: bench.fake.release("download/b1/engine.tar.gz", engine),
+    };
+    let volume = SmallVolume::new(8);
+    let mut config = config(&bench.fake.endpoint(), &volume.path().join("cache"));
+    config.lanes = crate::support::SMALL_LANES;
+    config.lanes.range_most = Bytes::kib(128);
+    let hub = bench.hub_with(config);
+    let set = hub
+        .file_set(&format!("{REPO}/{}", names[0]).parse().unwrap())
+        .await
+        .unwrap();
+    let to = volume.path().join("engines").join("engine.tar.gz");
+
+    // As a plan, before anything begins.
+    let sum = Bytes(9 << 20);
+    let refused = hub.check_plan(Some(&set), &[(&archive, &to)], &[]).unwrap_err();
+    assert!(
+        matches!(&refused, HubError::DiskFull { needed, free, .. } if *needed == sum && *free < sum),
+        "{refused:?}"
+    );
+    hub.check_plan(Some(&set), &[], &[]).unwrap();
+    hub.check_plan(None, &[(&archive, &to)], &[]).unwrap();
+    hub.check_plan(
+        None,
+        &[(&archive, &to)],
+        &[(volume.path().join("engines"), Bytes(9 << 20))],
+    )
+    .unwrap_err();
+
+    // And when the second is asked for while the first is on its way.
+    bench
+        .fake
+        .pace(Some((16 << 10, std::time::Duration::from_millis(8))));
+    let stop = CancellationToken::new();
+    let fetching = hub.fetch(&set, Arc::new(Unwatched), &stop);
+    let second = async {
+        while bench.fake.sent() < 300_000 {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        let second = hub
+            .fetch_url(&archive, &to, Arc::new(Unwatched), &CancellationToken::new())
+            .await;
+        stop.cancel();
+        second
+    };
+    let (_, second) = tokio::join!(fetching, second);
+    assert!(
+        matches!(&second, Err(HubError::DiskFull { needed, free, .. }) if needed > free),
+        "{second:?}"
+    );
+    assert!(!to.exists());
+
+    // The one that stopped holds nothing back but what it has.
+    bench.fake.pace(None);
+    done(
+        hub.fetch_url(&archive, &to, Arc::new(Unwatched), &CancellationToken::new())
+            .await,
+    );
+    plimsoll_os::files::remove_file(&to).unwrap();
+    done(
+        hub.fetch(&set, Arc::new(Unwatched), &CancellationToken::new())
+            .await,
+    );
 }
 
 /// Does something once, as soon as bytes move.

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_hub::{Archive, Fetched, FreshStart, Hub, HubError, Note, Pin, Token, Unwatched, Wanted};
+use plimsoll_hub::{
+    Absent, Archive, Fetched, FreshStart, Hub, HubError, Note, Pin, Token, Unwatched, Wanted,
+};
 use plimsoll_testkit::hub::{At, FakeFile, Fault};
 use plimsoll_units::Bytes;
 use tokio_util::sync::CancellationToken;
@@ -319,6 +321,78 @@ async fn a_pinned_file_comes_from_its_commit_whatever_was_uploaded_since() {
         matches!(&refused, HubError::Changed { expected, found, .. } if expected == old.sha256() && found == new.sha256()),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn the_hub_is_asked_about_every_pinned_file_before_the_first_byte() {
+    let bench = Bench::new().await;
+    let files = [FakeFile::lfs(noise(30_000, 1)), FakeFile::lfs(noise(40_000, 2))];
+    let commit = bench.fake.commit(
+        REPO,
+        &[("a.gguf", files[0].clone()), ("b.gguf", files[1].clone())],
+    );
+    let pinned = |path: &str, revision: &str, bytes: u64, sha256: &str| Wanted {
+        address: format!("{REPO}/{path}@{revision}").parse().unwrap(),
+        pin: Some(Pin {
+            bytes: Some(Bytes(bytes)),
+            sha256: Some(sha256.to_owned()),
+        }),
+    };
+    let first = pinned("a.gguf", &commit, 30_000, files[0].sha256());
+    let right = pinned("b.gguf", &commit, 40_000, files[1].sha256());
+    let other_bytes = pinned("b.gguf", &commit, 40_000, files[0].sha256());
+    let other_size = pinned("b.gguf", &commit, 40_001, files[1].sha256());
+    let gone = pinned("b.gguf", &"0".repeat(40), 40_000, files[1].sha256());
+    for second in [other_bytes, other_size, gone.clone()] {
+        let set = bench
+            .hub()
+            .file_set_of(&[first.clone(), second.clone()])
+            .await
+            .unwrap();
+        let refused = bench.fetch(&set).await.0.unwrap_err();
+        let told = if second == gone {
+            matches!(
+                refused,
+                HubError::NotFound {
+                    what: Absent::Revision,
+                    ..
+                }
+            )
+        } else {
+            matches!(&refused, HubError::Changed { file, .. } if file == "b.gguf")
+        };
+        assert!(told, "{refused:?}");
+        assert_eq!(bench.fake.sent(), 0, "not even of the file that is right");
+        assert!(!bench.folder().join("snapshots").exists());
+    }
+
+    let set = bench.hub().file_set_of(&[first, right]).await.unwrap();
+    done(bench.fetch(&set).await.0);
+    let asked = bench.fake.seen_at(At::Head).len();
+    done(bench.fetch(&set).await.0);
+    assert_eq!(
+        bench.fake.seen_at(At::Head).len(),
+        asked,
+        "what is here needs no question"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn repairing_writes_nothing_into_what_other_tools_share() {
+    let (bench, file) = bench_with_file().await;
+    let set = bench.set(FILE).await.unwrap();
+    done(bench.fetch(&set).await.0);
+    // As the hub's own client keeps a content that several repositories have.
+    let store = bench.cache.path().join("shared");
+    let rotten = noise(usize::try_from(SIZE).unwrap(), 9);
+    plimsoll_os::files::replace(&store, &rotten).unwrap();
+    plimsoll_os::files::symlink(&store, &bench.blob(file.sha256())).unwrap();
+    let never = CancellationToken::new();
+    let (paths, _) = done(bench.hub().repair(&set, Arc::new(Unwatched), &never).await);
+    assert_published(&bench, &file, &paths);
+    assert!(std::fs::read(&store).unwrap() == rotten);
+    assert!(!bench.blob(file.sha256()).is_symlink());
 }
 
 #[tokio::test]

@@ -17,5 +17,6 @@ pub use part::PartFile;
 pub use place::access;
 pub use place::{
     Access, Placed, Run, allocated, create_dir, create_private_dir, free_space, link_or_copy, publish,
-    publish_folder, read_up_to, remove_file, remove_tree, replace, replace_private, symlink, write_new,
+    publish_folder, read_up_to, remove_file, remove_tree, replace, replace_private, same_volume, symlink,
+    write_new,
 };

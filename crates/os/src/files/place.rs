@@ -212,6 +212,34 @@ pub fn free_space(path: &Path) -> Result<Bytes, FileError> {
         .map_err(on(Action::MeasureFreeSpace, path))
 }
 
+/// Whether two paths, which need not exist yet, share one volume and so its free space. Where the system has no
+/// number for volumes (Windows), drives and network shares are told apart, not volumes mounted into folders.
+#[must_use]
+pub fn same_volume(one: &Path, other: &Path) -> bool {
+    let there = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        path.ancestors().find(|at| at.exists()).map(Path::to_owned)
+    };
+    let (Some(one), Some(other)) = (there(one), there(other)) else {
+        return false;
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
+        device(&one).is_some_and(|number| Some(number) == device(&other))
+    }
+    #[cfg(not(unix))]
+    {
+        let drive = |path: &Path| {
+            path.components()
+                .next()
+                .map(|first| first.as_os_str().to_ascii_lowercase())
+        };
+        drive(&one) == drive(&other)
+    }
+}
+
 /// Space that a file takes on its volume, which is less than its length where it has gaps and more where space
 /// was reserved.
 pub fn allocated(path: &Path) -> Result<Bytes, FileError> {

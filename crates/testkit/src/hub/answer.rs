@@ -61,6 +61,7 @@ pub(super) async fn refusal(fault: Option<Fault>) -> Option<Response<Body>> {
         | Fault::OtherFile
         | Fault::OtherEtag
         | Fault::NoMetadata
+        | Fault::Claims(_)
         | Fault::None => None,
     }
 }
@@ -105,7 +106,14 @@ pub(super) fn file(
             end = End::CutAfter(n);
         }
         Some(Fault::RangeRefused) => return range_refused(bytes.len()),
-        Some(Fault::NoAnswer | Fault::TooMany(_) | Fault::Status(_) | Fault::NoMetadata | Fault::None)
+        Some(
+            Fault::NoAnswer
+            | Fault::TooMany(_)
+            | Fault::Status(_)
+            | Fault::NoMetadata
+            | Fault::Claims(_)
+            | Fault::None,
+        )
         | None => {}
     }
 

@@ -42,6 +42,8 @@ pub enum Fault {
     OtherEtag,
     /// Headers that a hub always sends are missing.
     NoMetadata,
+    /// The hub says that the file has so many bytes.
+    Claims(u64),
 }
 
 /// What goes wrong where: the next requests first, then what always goes wrong.

@@ -17,8 +17,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::tls::{Authority, TlsListener};
 pub use fault::{At, Fault};
 pub use repo::FakeFile;
 use serve::Shared;
@@ -37,12 +39,20 @@ pub struct Seen {
 }
 
 /// The running fake. It stops when dropped.
-#[derive(Debug)]
 pub struct FakeHub {
     hub: SocketAddr,
     cdn: SocketAddr,
     shared: Arc<Shared>,
     running: Mutex<CancellationToken>,
+    tls: Option<TlsAcceptor>,
+}
+
+impl std::fmt::Debug for FakeHub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FakeHub")
+            .field("endpoint", &self.endpoint())
+            .finish_non_exhaustive()
+    }
 }
 
 impl FakeHub {
@@ -51,6 +61,18 @@ impl FakeHub {
     /// # Panics
     /// When no loopback port can be had.
     pub async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// The same by https, under `localhost`, `127.0.0.1` and these names; `authority` vouches for it.
+    ///
+    /// # Panics
+    /// When no loopback port can be had.
+    pub async fn start_tls(authority: &Authority, names: &[&str]) -> Self {
+        Self::start_with(Some(authority.acceptor(names))).await
+    }
+
+    async fn start_with(tls: Option<TlsAcceptor>) -> Self {
         let hub = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let cdn = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let fake = Self {
@@ -58,6 +80,7 @@ impl FakeHub {
             cdn: cdn.local_addr().expect("a bound socket"),
             shared: Arc::new(Shared::default()),
             running: Mutex::new(CancellationToken::new()),
+            tls,
         };
         fake.run(hub, cdn);
         fake
@@ -66,13 +89,27 @@ impl FakeHub {
     fn run(&self, hub: TcpListener, cdn: TcpListener) {
         let stop = CancellationToken::new();
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = stop.clone();
-        self.shared.serve(hub, cdn, self.cdn, &stop);
+        let cdn_at = format!("{}://{}", self.scheme(), self.cdn);
+        match &self.tls {
+            None => self.shared.serve(hub, cdn, &cdn_at, &stop),
+            Some(acceptor) => {
+                let tls = |listener| TlsListener {
+                    listener,
+                    acceptor: acceptor.clone(),
+                };
+                self.shared.serve(tls(hub), tls(cdn), &cdn_at, &stop);
+            }
+        }
+    }
+
+    const fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// What `HF_ENDPOINT` has to be.
     #[must_use]
     pub fn endpoint(&self) -> String {
-        format!("http://{}", self.hub)
+        format!("{}://{}", self.scheme(), self.hub)
     }
 
     /// Adds a commit on top of what `main` of this repository holds and returns its id.

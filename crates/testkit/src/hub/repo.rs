@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use bytes::Bytes;
+use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 /// How the hub stores a file, which decides what its answers look like.
@@ -20,13 +21,19 @@ pub(super) enum Storage {
 pub struct FakeFile {
     pub(super) bytes: Bytes,
     pub(super) sha256: String,
+    /// What git calls a blob of these bytes.
+    pub(super) oid: String,
     pub(super) storage: Storage,
 }
 
 impl FakeFile {
     fn new(bytes: Bytes, storage: Storage) -> Self {
         let sha256 = sha256_hex(&bytes);
+        let git = Sha1::new()
+            .chain_update(format!("blob {}\0", bytes.len()))
+            .chain_update(&bytes);
         Self {
+            oid: hex(&git.finalize()),
             bytes,
             sha256,
             storage,
@@ -67,7 +74,7 @@ impl FakeFile {
     #[must_use]
     pub fn etag(&self) -> &str {
         match self.storage {
-            Storage::Plain => &self.sha256[..40],
+            Storage::Plain => &self.oid,
             Storage::Lfs | Storage::Xet => &self.sha256,
         }
     }
@@ -163,7 +170,11 @@ impl Repos {
 }
 
 pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
         write!(hex, "{byte:02x}").expect("writing to a string");
         hex
     })

@@ -1,6 +1,5 @@
 //! The two servers: what each address answers.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,8 +11,8 @@ use axum::http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, ETAG, IF_RANGE, LOCATION, RANGE, USER_AGENT,
 };
 use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::serve::Listener;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::Seen;
@@ -93,17 +92,15 @@ impl Shared {
         clippy::disallowed_methods,
         reason = "both servers end with the token of the fake"
     )]
-    pub(super) fn serve(
-        self: &Arc<Self>,
-        hub: TcpListener,
-        cdn: TcpListener,
-        cdn_at: SocketAddr,
-        stop: &CancellationToken,
-    ) {
+    pub(super) fn serve<L: Listener>(self: &Arc<Self>, hub: L, cdn: L, cdn_at: &str, stop: &CancellationToken)
+    where
+        L::Addr: std::fmt::Debug,
+    {
+        let cdn_at: Arc<str> = Arc::from(cdn_at);
         let (shared, until) = (Arc::clone(self), stop.clone());
         let hub_routes = Router::new().fallback(move |request: Request| {
-            let (shared, until) = (Arc::clone(&shared), until.clone());
-            async move { on_hub(shared, until, cdn_at, request).await }
+            let (shared, until, cdn_at) = (Arc::clone(&shared), until.clone(), Arc::clone(&cdn_at));
+            async move { on_hub(shared, until, &cdn_at, request).await }
         });
         let (shared, until) = (Arc::clone(self), stop.clone());
         let cdn_routes = Router::new().fallback(move |request: Request| {
@@ -157,12 +154,7 @@ fn json_answer(value: &Value) -> Response<Body> {
         .expect("an answer")
 }
 
-async fn on_hub(
-    shared: Arc<Shared>,
-    stop: CancellationToken,
-    cdn: SocketAddr,
-    request: Request,
-) -> Response<Body> {
+async fn on_hub(shared: Arc<Shared>, stop: CancellationToken, cdn: &str, request: Request) -> Response<Body> {
     let (parts, _) = request.into_parts();
     shared.sky.delay().await;
     let path = parts.uri.path();
@@ -264,12 +256,11 @@ fn find(
         .ok_or_else(|| Box::new(refuse(StatusCode::NOT_FOUND, "RevisionNotFound")))
 }
 
-fn redirect(shared: &Shared, cdn: SocketAddr, found: &FakeFile) -> axum::http::response::Builder {
+fn redirect(shared: &Shared, cdn: &str, found: &FakeFile) -> axum::http::response::Builder {
     let link = shared.links.fetch_add(1, Ordering::Relaxed) + 1;
-    Response::builder().status(StatusCode::FOUND).header(
-        LOCATION,
-        format!("http://{cdn}/blob/{}?link={link}", found.sha256),
-    )
+    Response::builder()
+        .status(StatusCode::FOUND)
+        .header(LOCATION, format!("{cdn}/blob/{}?link={link}", found.sha256))
 }
 
 #[expect(
@@ -279,7 +270,7 @@ fn redirect(shared: &Shared, cdn: SocketAddr, found: &FakeFile) -> axum::http::r
 async fn resolve(
     shared: &Arc<Shared>,
     stop: &CancellationToken,
-    cdn: SocketAddr,
+    cdn: &str,
     method: &Method,
     headers: &HeaderMap,
     commit: &str,
@@ -321,12 +312,22 @@ async fn resolve(
             "x-linked-etag",
             format!("\"{etag}\"").parse().expect("a header value"),
         );
-        out.insert("x-linked-size", found.len().into());
+        let size = match fault {
+            Some(Fault::Claims(bytes)) => bytes,
+            Some(_) | None => found.len(),
+        };
+        out.insert("x-linked-size", size.into());
         // The length of the redirect's own text, not of the file: the trap for clients that look here.
         out.insert(CONTENT_LENGTH, 0.into());
     }
     if found.storage == Storage::Xet {
+        // Where its chunks are to be had; who does not speak that protocol follows the redirect.
         out.insert("x-xet-hash", found.sha256.parse().expect("a header value"));
+        let links = concat!(
+            "</api/xet/read-token>; rel=\"xet-auth\", ",
+            "</xet/reconstruction>; rel=\"xet-reconstruction-info\""
+        );
+        out.insert("link", links.parse().expect("a header value"));
     }
     answer
 }
@@ -396,7 +397,7 @@ fn api(shared: &Shared, repo: &str, rest: &[&str], headers: &HeaderMap) -> Respo
 }
 
 fn tree_entry(path: &str, file: &FakeFile) -> Value {
-    let mut entry = json!({ "type": "file", "oid": &file.sha256[..40], "size": file.len(), "path": path });
+    let mut entry = json!({ "type": "file", "oid": file.oid, "size": file.len(), "path": path });
     if file.storage != Storage::Plain {
         entry["lfs"] = json!({ "oid": file.sha256, "size": file.len(), "pointerSize": 135 });
     }

@@ -9,7 +9,7 @@ use plimsoll_testkit::hub::{At, FakeFile, FakeHub, Fault};
 use plimsoll_testkit::real;
 use plimsoll_units::Bytes;
 use plimsoll_wire::{
-    Event, FaultCode, ListEngines, ReadStatus, Setup, StartSetup, StepName, StepState, StopSetup,
+    Event, FaultCode, ListEngines, Param, ReadStatus, Setup, StartSetup, StepName, StepState, StopSetup,
 };
 
 use crate::room::{Room, SMOLLM2, next};
@@ -109,6 +109,27 @@ async fn to_the_end(heard: &mut Hearing) -> Vec<Setup> {
 
 fn state(setup: &Setup, name: StepName) -> StepState {
     setup.steps.iter().find(|step| step.name == name).unwrap().state
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn engine_and_model_have_to_fit_together_before_either_begins() {
+    let shore = Shore::start().await;
+    let mut catalog = shore.catalog.clone();
+    let large = Bytes(1 << 50);
+    catalog.engines.assets[0].bytes = large;
+    let room = Room::with_hub(&shore.hub.endpoint(), Box::leak(Box::new(catalog))).await;
+    let mut heard = room.app.hear();
+    start(&room).await;
+    let ended = to_the_end(&mut heard).await.pop().unwrap();
+    let fault = ended.fault.clone().unwrap();
+    assert_eq!(fault.code, FaultCode::DiskFull, "{fault:?}");
+    let needed = fault.params["needed"].clone();
+    let (_, variant) = shore.catalog.find(SMOLLM2).unwrap();
+    assert!(
+        matches!(needed, Param::Whole(needed) if needed > large.plus(variant.bytes()).0),
+        "{fault:?}"
+    );
+    assert_eq!(shore.hub.sent(), 0, "neither of them");
 }
 
 #[tokio::test(flavor = "multi_thread")]

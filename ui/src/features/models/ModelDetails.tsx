@@ -149,6 +149,7 @@ function Actions({ model }: { model: Choosable }) {
   const stopPull = useTell("models/stopPull");
   const cancelPull = useTell("models/cancelPull");
   const verify = useTell("models/verify");
+  const fixes = useFixes({ model: model.id, retry: () => acquire(model) });
   const tell = { onError: ({ fault }: { fault: Fault }) => say(faultTitle(t, fault)) };
   const moving = model.transfer && isActive(model.transfer) ? model.transfer : undefined;
   const stopped = model.transfer && !moving ? model.transfer : undefined;
@@ -279,7 +280,7 @@ function Actions({ model }: { model: Choosable }) {
         <FaultCard
           fault={stopped.fault}
           className="w-full"
-          fixes={{ retry: () => acquire(model), checkConnection: () => acquire(model) }}
+          fixes={{ ...fixes, downloadAgain: () => acquire(model), acceptLicence: () => acquire(model) }}
         />
       )}
       {dialog}

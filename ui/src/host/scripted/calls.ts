@@ -117,6 +117,8 @@ export function callTable(world: World): CallTable {
       newer: false,
     }),
     "models/list": library,
+    "models/read": ({ model }) =>
+      world.models.find((one) => one.id === model) ?? refuse("unknownModel", ["chooseOtherModel"], { model }),
     "models/pull": ({ model, licenceAccepted }) => {
       const [id = "", quant = "Q4_K_M"] = model.split(":");
       const known = library().catalog.find((one) => one.id === id);

@@ -31,6 +31,20 @@ const NEEDS_TOKEN: Fault = {
   fixes: ["setToken", "retry", "chooseOtherModel"],
 };
 
+const WRONG_BYTES: Fault = {
+  code: "hashMismatch",
+  params: { file: "Qwen3-4B-Q6_K.gguf" },
+  trace: ["Qwen3-4B-Q6_K.gguf does not match its hash"],
+  fixes: ["downloadAgain", "importFile"],
+};
+
+const UNREACHABLE: Fault = {
+  code: "hubUnreachable",
+  params: { host: "huggingface.co", file: "Qwen3-4B-Q6_K.gguf" },
+  trace: ["huggingface.co cannot be reached"],
+  fixes: ["checkConnection", "retry"],
+};
+
 const TOO_NEW: Fault = {
   code: "unknownArchitecture",
   params: { architecture: "qwen4" },
@@ -46,6 +60,13 @@ const OUT_OF_MEMORY: Fault = {
   ],
   fixes: ["chooseSmallerContext", "chooseOtherModel", "retry"],
 };
+
+function failedPull(world: World, fault: Fault): void {
+  settled(world);
+  startPull(world, "qwen3-4b", "Q6_K", 0.37);
+  const begun = world.transfers.get("qwen3-4b:Q6_K");
+  if (begun) world.transfers.set(begun.id, { ...begun, state: "failed", bytesPerS: 0, fault });
+}
 
 /** Somebody has used Plimsoll for a while: one model on disk and in memory. */
 function settled(world: World): void {
@@ -209,6 +230,8 @@ const SCENARIOS: Record<string, (world: World) => void> = {
   empty: (world) => {
     settled(world);
   },
+  wrongBytes: (world) => failedPull(world, WRONG_BYTES),
+  unreachable: (world) => failedPull(world, UNREACHABLE),
   full: (world) => {
     settled(world);
     world.models = [
