@@ -110,7 +110,12 @@ impl App {
             memo.clone(),
             jobs.child(),
         ));
-        let sampler = Arc::new(SamplerOwner::new(bus.clone(), jobs.child()));
+        let sampler = Arc::new(SamplerOwner::new(
+            config.environment.clone(),
+            config.drivers.clone(),
+            bus.clone(),
+            jobs.child(),
+        ));
         let router = Arc::new(RouterOwner::new(desk));
         router.watch(
             &jobs,

@@ -1,12 +1,12 @@
 //! What a machine said, kept in a file or judged from one that was recorded elsewhere.
 
 use plimsoll_hardware::facts::Private;
-use plimsoll_hardware::{Facts, FactsError, facts, judge};
+use plimsoll_hardware::{Facts, FactsError, judge};
 use plimsoll_wire::{Fault, FaultCode, Machine};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::config::Config;
+use crate::app::App;
 use crate::fault::{ToFault, Told, fault, told};
 use crate::to_wire;
 
@@ -18,14 +18,16 @@ pub enum Judged {
     Many(Vec<Machine>),
 }
 
-/// Asks this machine and gives its answers as a file holds them, for a report: without the names of people and
-/// machines, serial numbers and the like. Blocks, with a sleeping graphics card for up to two seconds.
-#[must_use]
-pub fn record_facts(config: &Config) -> Vec<u8> {
-    let facts = facts::record(&config.environment, &config.drivers);
-    let facts = facts.without_personal_details(&Private::of(&config.environment));
-    // A record is texts and whole numbers: there is nothing in it that JSON could not hold.
-    serde_json::to_vec_pretty(&facts).unwrap_or_default()
+impl App {
+    /// Asks this machine and gives its answers as a file holds them, for a report: without the names of people and
+    /// machines, serial numbers and the like. What is asked of the machine next, and not anew, follows from the
+    /// same answers.
+    pub async fn record_facts(&self) -> Result<Vec<u8>, Fault> {
+        let facts = self.machine.recorded().await.map_err(|error| error.to_fault())?;
+        let facts = facts.without_personal_details(&Private::of(&self.config().environment));
+        // A record is texts and whole numbers: there is nothing in it that JSON could not hold.
+        Ok(serde_json::to_vec_pretty(&facts).unwrap_or_default())
+    }
 }
 
 /// What recorded facts say: one record or report, or a list of them. What it holds besides is passed over.
@@ -42,7 +44,7 @@ pub fn judge_facts(bytes: &[u8]) -> Result<Judged, Fault> {
     judged(&value).map(|machine| Judged::One(Box::new(machine)))
 }
 
-/// The form that [`record_facts`] writes.
+/// The form that [`App::record_facts`] writes.
 const SCHEMA: u64 = 1;
 
 fn judged(record: &Value) -> Result<Machine, Fault> {

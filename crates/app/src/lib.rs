@@ -32,7 +32,7 @@ mod turns;
 pub use app::{App, RouterTarget};
 pub use bus::Hearing;
 pub use config::Config;
-pub use facts::{Judged, judge_facts, record_facts};
+pub use facts::{Judged, judge_facts};
 /// For `main` to call first, in programs that let drivers be asked in a child: see
 /// [`Config::with_driver_child`].
 pub use plimsoll_hardware::facts::driver_child_main as driver_child;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plimsoll_hardware::facts::{self, Drivers};
-use plimsoll_hardware::{Machine, Overrides, Sourced, judge, measure_host_bandwidth};
+use plimsoll_hardware::{Facts, Machine, Overrides, Sourced, judge, measure_host_bandwidth};
 use plimsoll_os::jobs::{JobError, Scope};
 use plimsoll_os::{Environment, clock};
 use plimsoll_units::BytesPerSecond;
@@ -116,6 +116,14 @@ impl MachineOwner {
         })
     }
 
+    /// Asks the machine anew and gives what it answered; whoever reads next has what follows from that.
+    pub(crate) async fn recorded(&self) -> Result<Facts, JobError> {
+        let mut slot = self.known.lock().await;
+        let (facts, known) = self.probe().await?;
+        *slot = Some(known);
+        Ok(facts)
+    }
+
     /// Replaces all that the person said.
     pub(crate) async fn set_overrides(&self, overrides: &Overrides) -> Result<(), Failed> {
         if let Err(error) = overrides.check() {
@@ -131,7 +139,7 @@ impl MachineOwner {
         let mut slot = self.known.lock().await;
         let known = match slot.take().filter(|known| known.is_good_for(freshness)) {
             Some(known) => known,
-            None => self.probe().await?,
+            None => self.probe().await?.1,
         };
         let known = match speed {
             RamSpeed::Measured if known.wants_measuring(clock::now_s()) => self.measured(known).await?,
@@ -140,10 +148,14 @@ impl MachineOwner {
         Ok(Arc::clone(&slot.insert(known).machine))
     }
 
-    async fn probe(&self) -> Result<Known, JobError> {
+    async fn probe(&self) -> Result<(Facts, Known), JobError> {
         let (environment, drivers) = (self.environment.clone(), self.drivers.clone());
-        let probe = move |_| judge(&facts::record(&environment, &drivers));
-        let mut machine = self.jobs.start_blocking(probe).await?;
+        let probe = move |_| {
+            let facts = facts::record(&environment, &drivers);
+            let machine = judge(&facts);
+            (facts, machine)
+        };
+        let (facts, mut machine) = self.jobs.start_blocking(probe).await?;
         let kept = self.memo.bandwidth().await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the measured bandwidth cannot be read");
             None
@@ -153,11 +165,12 @@ impl MachineOwner {
         if machine.memory.bandwidth.is_none() {
             machine.memory.bandwidth = bandwidth.as_ref().map(sourced);
         }
-        Ok(Known {
+        let known = Known {
             machine: Arc::new(machine),
             at: Instant::now(),
             bandwidth,
-        })
+        };
+        Ok((facts, known))
     }
 
     async fn measured(&self, known: Known) -> Result<Known, JobError> {

@@ -90,6 +90,7 @@ impl Memo {
             status_bar: change.status_bar.or(old.status_bar),
             default_model: change.default_model.or(old.default_model),
             endpoint: change.endpoint.or(old.endpoint),
+            sample_every_ms: change.sample_every_ms.or(old.sample_every_ms),
         };
         self.set(SETTINGS, &new).await?;
         Ok(new)

@@ -3,18 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_hardware::facts::Drivers;
 use plimsoll_hardware::{Machine, Sampler};
+use plimsoll_os::Environment;
 use plimsoll_os::jobs::{Job, Scope};
-use plimsoll_wire::{Event, Sample};
+use plimsoll_wire::{Event, Sample, Settings};
 use tokio::sync::{Mutex, watch};
 
 use crate::bus::Bus;
 use crate::to_wire;
 
-const EVERY: Duration = Duration::from_millis(1500);
+const EVERY_MS: u32 = 1500;
+/// A reading that is older than this is none, and one that comes more often is noise.
+const EVERY_MS_RANGE: std::ops::RangeInclusive<u32> = 250..=60_000;
 
 /// The sampler of the machine, started when it is first looked at.
 pub(crate) struct SamplerOwner {
+    environment: Environment,
+    drivers: Drivers,
     bus: Bus,
     jobs: Scope,
     last: watch::Sender<Option<Sample>>,
@@ -32,8 +38,10 @@ struct Looking {
 }
 
 impl SamplerOwner {
-    pub(crate) fn new(bus: Bus, jobs: Scope) -> Self {
+    pub(crate) fn new(environment: Environment, drivers: Drivers, bus: Bus, jobs: Scope) -> Self {
         Self {
+            environment,
+            drivers,
             bus,
             jobs,
             last: watch::Sender::new(None),
@@ -46,14 +54,16 @@ impl SamplerOwner {
         self.last.borrow().clone()
     }
 
-    pub(crate) async fn look(&self, machine: &Machine) {
+    pub(crate) async fn look(&self, machine: &Machine, settings: &Settings) {
         let mut looking = self.looking.lock().await;
         looking.watchers = looking.watchers.saturating_add(1);
         if looking.passing_on.as_ref().is_some_and(|job| !job.is_finished()) {
             return;
         }
-        let new = || Arc::new(Sampler::start(&self.jobs, machine, EVERY));
-        let sampler = Arc::clone(looking.sampler.get_or_insert_with(new));
+        let every = every(settings);
+        let start = || Sampler::start(&self.jobs, machine, every, &self.drivers, &self.environment);
+        let sampler = Arc::clone(looking.sampler.get_or_insert_with(|| Arc::new(start())));
+        sampler.set_every(every);
         let (bus, last) = (self.bus.clone(), self.last.clone());
         looking.passing_on = Some(self.jobs.start(|stop| async move {
             let mut readings = sampler.watch();
@@ -81,10 +91,44 @@ impl SamplerOwner {
         }
     }
 
+    /// How often, once the person has said it anew.
+    pub(crate) async fn set_every(&self, settings: &Settings) {
+        if let Some(sampler) = &self.looking.lock().await.sampler {
+            sampler.set_every(every(settings));
+        }
+    }
+
     /// A router that another of our processes owns counts as ours.
     pub(crate) async fn also_ours(&self, router: Option<u32>) {
         if let Some(sampler) = &self.looking.lock().await.sampler {
             sampler.set_also_ours(router.into_iter().collect());
         }
+    }
+}
+
+fn every(settings: &Settings) -> Duration {
+    let ms = settings.sample_every_ms.unwrap_or(EVERY_MS);
+    Duration::from_millis(u64::from(
+        ms.clamp(*EVERY_MS_RANGE.start(), *EVERY_MS_RANGE.end()),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_stays_within_what_makes_sense() {
+        let ms = |said| {
+            let settings = Settings {
+                sample_every_ms: said,
+                ..Settings::default()
+            };
+            every(&settings).as_millis()
+        };
+        assert_eq!(
+            [None, Some(0), Some(5000), Some(u32::MAX)].map(ms),
+            [1500, 250, 5000, 60_000]
+        );
     }
 }

@@ -18,7 +18,7 @@ mod told;
 pub use bandwidth::{HostBandwidth, measure_host_bandwidth};
 pub use facts::{Facts, FactsError};
 pub use judge::{is_software_rasteriser, judge};
-pub use machine::{Backend, Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Sourced};
+pub use machine::{Backend, Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Platform, Sourced};
 pub use machine_file::MachineFileError;
 pub use note::Note;
 pub use overrides::{BY_PERSON, DeviceOverride, Overrides};

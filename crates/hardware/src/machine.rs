@@ -105,7 +105,24 @@ pub struct Device {
     pub dedicated: Option<Bytes>,
     #[serde(rename = "bandwidthBytesPerS", skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Sourced<BytesPerSecond>>,
+    #[serde(flatten)]
+    pub platform: Platform,
     pub source: String,
+}
+
+/// What a build of an engine has to fit, beside the backend.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Platform {
+    /// What programs for it are compiled for: `8.6`, its compute capability, of NVIDIA's, `gfx1100` of AMD's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// Version of NVIDIA's driver, such as `580.95.05`. Missing: nobody told.
+    #[serde(rename = "driverVersion", skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// The newest CUDA that this driver runs, such as `13.0`.
+    #[serde(rename = "cudaVersion", skip_serializing_if = "Option::is_none")]
+    pub cuda: Option<String>,
 }
 
 impl Device {

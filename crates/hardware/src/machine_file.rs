@@ -4,7 +4,7 @@
 use plimsoll_units::{Bytes, BytesPerSecond};
 use serde::{Deserialize, Deserializer};
 
-use crate::machine::{Backend, Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Sourced};
+use crate::machine::{Backend, Class, Cpu, Device, DeviceKind, Machine, Memory, Os, Platform, Sourced};
 use crate::note::Note;
 
 /// A larger file is no machine.
@@ -112,6 +112,8 @@ struct RawDevice {
     dedicated_bytes: Option<Bytes>,
     #[serde(rename = "bandwidthBytesPerS")]
     bandwidth: Option<RawSourced>,
+    #[serde(flatten)]
+    platform: Platform,
     #[serde(default)]
     source: Option<String>,
 }
@@ -244,6 +246,14 @@ fn device(raw: RawDevice, index: usize, memory: &Memory) -> Result<Device, Machi
     for (name, text) in [("id", &id), ("name", &raw.name), ("vendor", &raw.vendor)] {
         short(&field(name), text)?;
     }
+    let platform = &raw.platform;
+    for (name, text) in [
+        ("architecture", &platform.architecture),
+        ("driverVersion", &platform.driver),
+        ("cudaVersion", &platform.cuda),
+    ] {
+        short(&field(name), text.as_deref().unwrap_or_default())?;
+    }
     // A device whose size nobody told is listed with none.
     let total = if raw.total_bytes == Bytes::ZERO {
         Bytes::ZERO
@@ -265,6 +275,7 @@ fn device(raw: RawDevice, index: usize, memory: &Memory) -> Result<Device, Machi
         free,
         dedicated: raw.dedicated_bytes,
         bandwidth: bandwidth(&field("bandwidthBytesPerS"), raw.bandwidth)?,
+        platform: raw.platform,
         source: source(&field("source"), raw.source)?,
     };
     within(

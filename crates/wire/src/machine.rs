@@ -109,6 +109,18 @@ pub struct Device {
     )]
     #[ts(optional)]
     pub bandwidth_bytes_per_s: Option<Sourced>,
+    /// What programs for it are compiled for: `8.6`, its compute capability, of NVIDIA's, `gfx1100` of AMD's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub architecture: Option<String>,
+    /// Of NVIDIA's driver, such as `580.95.05`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub driver_version: Option<String>,
+    /// The newest CUDA that the driver runs, such as `13.0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub cuda_version: Option<String>,
     #[serde(default)]
     pub source: String,
 }

@@ -124,6 +124,9 @@ pub struct Settings {
     /// Offer the loopback endpoint to other apps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<bool>,
+    /// How often the status bar is read, in milliseconds; 1500 when never set, from 250 to 60000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample_every_ms: Option<u32>,
 }
 
 /// Our loopback front for other apps.

@@ -49,7 +49,19 @@ freeBytes?: number,
  * How much of the total is the device's own and no part of the RAM. Missing: all of a discrete device,
  * nothing of a unified or integrated one.
  */
-dedicatedBytes?: number, bandwidthBytesPerS?: Sourced, source: string, };
+dedicatedBytes?: number, bandwidthBytesPerS?: Sourced, 
+/**
+ * What programs for it are compiled for: `8.6`, its compute capability, of NVIDIA's, `gfx1100` of AMD's.
+ */
+architecture?: string, 
+/**
+ * Of NVIDIA's driver, such as `580.95.05`.
+ */
+driverVersion?: string, 
+/**
+ * The newest CUDA that the driver runs, such as `13.0`.
+ */
+cudaVersion?: string, source: string, };
 
 export type Class = "discrete" | "unified" | "cpuOnly";
 
@@ -553,7 +565,11 @@ density?: string, statusBar?: boolean, defaultModel?: string,
 /**
  * Offer the loopback endpoint to other apps.
  */
-endpoint?: boolean, };
+endpoint?: boolean, 
+/**
+ * How often the status bar is read, in milliseconds; 1500 when never set, from 250 to 60000.
+ */
+sampleEveryMs?: number, };
 
 export type Endpoint = { 
 /**

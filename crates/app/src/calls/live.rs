@@ -29,7 +29,7 @@ pub(super) async fn read_status(app: Arc<App>, _: ReadStatus) -> Result<Status, 
 pub(super) async fn watch_status(app: Arc<App>, call: WatchStatus) -> Result<Done, Failed> {
     if call.on {
         let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
-        app.sampler.look(&machine).await;
+        app.sampler.look(&machine, &app.memo.settings().await?).await;
     } else {
         app.sampler.look_away().await;
     }
@@ -53,6 +53,7 @@ pub(super) async fn read_settings(app: Arc<App>, _: ReadSettings) -> Result<Sett
 
 pub(super) async fn write_settings(app: Arc<App>, call: WriteSettings) -> Result<Settings, Failed> {
     let settings = app.memo.change_settings(call.settings).await?;
+    app.sampler.set_every(&settings).await;
     app.bus.tell(Event::SettingsChanged);
     Ok(settings)
 }

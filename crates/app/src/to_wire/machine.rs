@@ -100,6 +100,9 @@ fn device(device: &hardware::Device) -> wire::Device {
         free_bytes: Some(device.free.0),
         dedicated_bytes: device.dedicated.map(|bytes| bytes.0),
         bandwidth_bytes_per_s: device.bandwidth.as_ref().map(sourced),
+        architecture: device.platform.architecture.clone(),
+        driver_version: device.platform.driver.clone(),
+        cuda_version: device.platform.cuda.clone(),
         source: device.source.clone(),
     }
 }

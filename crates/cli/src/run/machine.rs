@@ -20,22 +20,24 @@ pub(super) async fn probe(session: &Session, args: ProbeArgs) -> Result<(), Fail
         return judge(session, path);
     }
     if let Some(path) = &args.record {
-        let facts = plimsoll_app::record_facts(session.app.config());
+        let facts = session.app.record_facts().await?;
         files::replace(path, &facts).map_err(|error| unwritable(path, &error))?;
     }
+    // What was just recorded is what is shown.
+    let fresh = args.record.is_none();
     if !(args.set.is_empty() && args.unset.is_empty()) {
-        say(session, &args).await?;
+        say(session, &args, fresh).await?;
     }
     // A program that asks in a loop must not keep every processor busy; a person wants every number.
     let measure = args.measure || session.out.form == Form::Person;
-    let machine = session.ask(ReadMachine { fresh: true, measure }).await?;
+    let machine = session.ask(ReadMachine { fresh, measure }).await?;
     session.out.answer(&machine, show::machine);
     Ok(())
 }
 
 /// Changes what the person says about the machine; what is taken back is taken back first.
-async fn say(session: &Session, args: &ProbeArgs) -> Result<(), Failure> {
-    let (fresh, measure) = (true, false);
+async fn say(session: &Session, args: &ProbeArgs, fresh: bool) -> Result<(), Failure> {
+    let measure = false;
     let MachineDetails {
         found, mut overrides, ..
     } = session.ask(ReadMachineDetails { fresh, measure }).await?;

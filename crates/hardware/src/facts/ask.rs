@@ -23,6 +23,9 @@ use super::{dxgi_record, metal_record, nvml_record, vulkan_record};
 /// The first argument of a program that is to be the disposable child; the second names whom it asks.
 pub const CHILD_WORD: &str = "plimsoll-driver-child";
 
+/// The second argument of the child that watches NVIDIA's cards for the sampler.
+pub(crate) const WATCH_WORD: &str = "watch-nvidia";
+
 /// An answer for 64 cards of 16 heaps fits four times.
 const ANSWER_MAX: Bytes = Bytes::kib(256);
 
@@ -108,8 +111,8 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Outcome for Asked<T> {
     }
 }
 
-/// To be called first in `main`. `Some` when this run was the child of a probe: its work is done, and `main`
-/// returns the code.
+/// To be called first in `main`. `Some` when this run was the child of a probe or of the sampler: its work is done,
+/// and `main` returns the code.
 #[must_use]
 pub fn driver_child_main() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
@@ -117,6 +120,9 @@ pub fn driver_child_main() -> Option<ExitCode> {
         return None;
     }
     let wanted = arguments.next().unwrap_or_default();
+    if wanted == OsStr::new(WATCH_WORD) {
+        return Some(crate::sample::serve_nvidia());
+    }
     let library = Library::ALL
         .into_iter()
         .find(|library| wanted == OsStr::new(library.word()));
@@ -133,6 +139,15 @@ pub fn driver_child_main() -> Option<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// What runs `program` as a disposable child with the task that `word` names.
+pub(crate) fn driver_child(program: &Path, word: &str, environment: &Environment) -> Command {
+    Command::new(program)
+        .args([CHILD_WORD, word])
+        .envs(environment.only(&FOR_LIBRARIES))
+        // Layers of overlays and recorders have no say in what a machine is, and crash like anything else.
+        .env("VK_LOADER_LAYERS_DISABLE", "~implicit~")
 }
 
 /// Asks `library`, which `here` does in this process, for at most `patience`.
@@ -155,11 +170,7 @@ fn ask_child<O: Outcome>(
     program: &Path,
     patience: Duration,
 ) -> O {
-    let command = Command::new(program)
-        .args([CHILD_WORD, library.word()])
-        .envs(environment.only(&FOR_LIBRARIES))
-        // Layers of overlays and recorders have no say in what a machine is, and crash like anything else.
-        .env("VK_LOADER_LAYERS_DISABLE", "~implicit~");
+    let command = driver_child(program, library.word(), environment);
     match run_to_end_blocking(command, patience, ANSWER_MAX) {
         Ok(output) if output.exit.is_success() => serde_json::from_slice(&output.out)
             .unwrap_or_else(|error| O::failed(format!("the child's answer: {error}"))),

@@ -18,7 +18,6 @@ mod windows_only {
     )]
 
     use plimsoll_units::Bytes;
-    use windows::Win32::Foundation::LUID;
     use windows::Win32::Graphics::Dxgi::{
         CreateDXGIFactory1, DXGI_ADAPTER_DESC1, DXGI_ADAPTER_FLAG_SOFTWARE, DXGI_ERROR_NOT_FOUND,
         DXGI_MEMORY_SEGMENT_GROUP, DXGI_MEMORY_SEGMENT_GROUP_LOCAL, DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL,
@@ -26,7 +25,7 @@ mod windows_only {
     };
     use windows::core::Interface;
 
-    use super::{Asked, DxgiAdapter};
+    use super::{Asked, DxgiAdapter, name, number};
 
     const ADAPTERS_MAX: u32 = 64;
 
@@ -67,7 +66,7 @@ mod windows_only {
             name: name(&about.Description),
             vendor_id: Some(about.VendorId),
             device_id: Some(about.DeviceId),
-            luid: Some(number(about.AdapterLuid)),
+            luid: Some(number(about.AdapterLuid.HighPart, about.AdapterLuid.LowPart)),
             software,
             dedicated_video_bytes: Some(Bytes(about.DedicatedVideoMemory as u64)),
             dedicated_system_bytes: Some(Bytes(about.DedicatedSystemMemory as u64)),
@@ -90,18 +89,36 @@ mod windows_only {
         unsafe { adapter.QueryVideoMemoryInfo(0, group, &raw mut said) }.ok()?;
         Some(said)
     }
+}
 
-    /// As one number, the way Windows prints it.
-    fn number(luid: LUID) -> String {
-        let high = luid.HighPart.cast_unsigned();
-        format!("{:x}", (u64::from(high) << 32) | u64::from(luid.LowPart))
-    }
+/// A LUID as one number, the way Windows prints it.
+#[cfg(any(windows, test))]
+fn number(high: i32, low: u32) -> String {
+    format!("{:x}", (u64::from(high.cast_unsigned()) << 32) | u64::from(low))
+}
 
-    fn name(description: &[u16]) -> String {
-        let end = description
-            .iter()
-            .position(|&unit| unit == 0)
-            .unwrap_or(description.len());
-        String::from_utf16_lossy(&description[..end])
+#[cfg(any(windows, test))]
+fn name(description: &[u16]) -> String {
+    let end = description
+        .iter()
+        .position(|&unit| unit == 0)
+        .unwrap_or(description.len());
+    String::from_utf16_lossy(&description[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{name, number};
+
+    #[test]
+    fn a_name_ends_at_its_zero_and_a_luid_is_one_number() {
+        let mut description = [0_u16; 128];
+        for (place, unit) in description.iter_mut().zip("Radeon™ 780M".encode_utf16()) {
+            *place = unit;
+        }
+        assert_eq!(name(&description), "Radeon™ 780M");
+        assert_eq!(name(&[u16::from(b'A'); 4]), "AAAA", "one without an end");
+        assert_eq!(number(0, 0xff6b), "ff6b");
+        assert_eq!(number(-1, 1), "ffffffff00000001");
     }
 }

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use ask::{CHILD_WORD, Drivers, driver_child_main};
 use ask::{Library, ask};
+pub(crate) use ask::{WATCH_WORD, driver_child};
 pub use graphics::{Asked, DxgiAdapter, MetalDevice, VulkanDevice, VulkanHeap, VulkanKind};
 pub use nvml::{MigSlice, Nvml, NvmlDevice, NvmlMemory, Reading};
 pub(crate) use nvml_record::{identity_of, open as open_nvml};

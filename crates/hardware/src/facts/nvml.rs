@@ -10,6 +10,9 @@ pub enum Nvml {
     Answered {
         #[serde(default)]
         driver: String,
+        /// The newest CUDA that the driver runs, such as `13.0`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cuda: Option<String>,
         #[serde(default)]
         devices: Vec<NvmlDevice>,
     },

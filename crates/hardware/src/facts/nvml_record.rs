@@ -72,6 +72,7 @@ fn answer(library: &Library) -> Nvml {
         .collect();
     Nvml::Answered {
         driver: library.sys_driver_version().unwrap_or_default(),
+        cuda: library.sys_cuda_driver_version().ok().map(cuda_version),
         devices,
     }
 }
@@ -138,6 +139,11 @@ fn slices(device: &Device<'_>) -> Option<Vec<MigSlice>> {
     )
 }
 
+/// NVML writes 13000 for 13.0.
+fn cuda_version(number: i32) -> String {
+    format!("{}.{}", number / 1000, number % 1000 / 10)
+}
+
 /// NVML writes an eight-digit domain and capitals; the kernel writes four and small letters.
 fn short_address(bus_id: &str) -> String {
     let small = bus_id.to_ascii_lowercase();
@@ -151,7 +157,12 @@ fn short_address(bus_id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short_address;
+    use super::{cuda_version, short_address};
+
+    #[test]
+    fn a_version_of_cuda_is_one_number() {
+        assert_eq!([13000, 12080, 11080].map(cuda_version), ["13.0", "12.8", "11.8"]);
+    }
 
     #[test]
     fn addresses_are_those_of_the_kernel() {

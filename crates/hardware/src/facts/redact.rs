@@ -328,6 +328,7 @@ mod tests {
         };
         let nvml = Nvml::Answered {
             driver: "595".into(),
+            cuda: None,
             devices: vec![card(1), card(2), cut],
         };
         let vulkan = |uuid: String| VulkanDevice {

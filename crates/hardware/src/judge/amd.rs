@@ -2,9 +2,11 @@
 
 use plimsoll_units::Bytes;
 
-use crate::machine::{Backend, Device, DeviceKind, Memory};
+use crate::machine::{Backend, Device, DeviceKind, Memory, Platform};
 use crate::note::Note;
+use crate::told::{self, Vendor};
 
+use super::kfd::Node;
 use super::pci::{Card, Maker};
 
 /// Graphics core version, as the driver finds it in the chip.
@@ -64,7 +66,12 @@ enum Place {
     Processor { worth_planning_on: bool },
 }
 
-pub(super) fn devices(cards: &[Card<'_>], memory: &Memory, notes: &mut Vec<Note>) -> Vec<Device> {
+pub(super) fn devices(
+    cards: &[Card<'_>],
+    topology: &[Node],
+    memory: &Memory,
+    notes: &mut Vec<Note>,
+) -> Vec<Device> {
     cards
         .iter()
         .filter(|card| card.maker == Maker::Amd)
@@ -72,76 +79,83 @@ pub(super) fn devices(cards: &[Card<'_>], memory: &Memory, notes: &mut Vec<Note>
             if !card.usable(&["amdgpu"], notes) {
                 return None;
             }
-            device(card, memory, notes)
+            let node = topology
+                .iter()
+                .find(|node| node.pci.as_deref() == Some(card.address));
+            device(card, node, memory, notes)
         })
         .collect()
 }
 
-fn device(card: &Card<'_>, memory: &Memory, notes: &mut Vec<Note>) -> Option<Device> {
+/// `node`: the same GPU in the compute driver's topology, which tells its memory as well.
+fn device(card: &Card<'_>, node: Option<&Node>, memory: &Memory, notes: &mut Vec<Note>) -> Option<Device> {
     let name = card.name();
     let own = card
         .size("mem_info_vram_total", notes)
-        .filter(|&bytes| bytes > Bytes::ZERO);
-    let Some(own) = own else {
+        .map(|bytes| (bytes, "amdgpu mem_info_vram_total"))
+        .or(node.map(|node| (node.own, "KFD mem_banks")))
+        .filter(|&(bytes, _)| bytes > Bytes::ZERO);
+    let Some((own, own_source)) = own else {
         notes.push(Note::GpuMemoryUnknown { name });
         return None;
     };
     let own_free = own.less(card.size("mem_info_vram_used", notes).unwrap_or_default());
     let borrowed = card.size("mem_info_gtt_total", notes).unwrap_or_default();
     let version = version(card);
+    let architecture = version.map(gfx_of).or_else(|| node?.gfx.clone());
     let device = |kind, total, free, dedicated, source: &str| Device {
         id: card.id(),
         name: name.clone(),
         vendor: "AMD".to_owned(),
         kind,
-        backends: backends(version),
+        backends: backends(architecture.as_deref()),
         total,
         free,
         dedicated,
         bandwidth: None,
+        platform: Platform {
+            architecture: architecture.clone(),
+            ..Platform::default()
+        },
         source: source.to_owned(),
     };
-    Some(match place(card, version, own, borrowed) {
-        Place::Card => device(
-            DeviceKind::Discrete,
-            own,
-            own_free,
-            None,
-            "amdgpu mem_info_vram_total",
-        ),
-        Place::Processor { worth_planning_on } => {
-            let kind = if worth_planning_on {
-                DeviceKind::Unified
-            } else {
-                DeviceKind::Integrated
-            };
-            if own >= borrowed {
-                // The firmware gave the GPU the larger part for good; what it may borrow beyond that is the
-                // host's, which has little left.
-                notes.push(Note::GpuCarveOut {
-                    name: name.clone(),
-                    bytes: own,
-                });
-                device(kind, own, own_free, Some(own), "amdgpu mem_info_vram_total")
-            } else {
-                let shared = borrowed.min(memory.total);
-                let shared_used = card.size("mem_info_gtt_used", notes).unwrap_or_default();
-                let free = own_free.plus(shared.less(shared_used).min(memory.available));
-                notes.push(Note::GpuSharesMemory {
-                    name: name.clone(),
-                    dedicated_bytes: own,
-                    shared_bytes: shared,
-                });
-                device(
-                    kind,
-                    own.plus(shared),
-                    free,
-                    Some(own),
-                    "amdgpu mem_info_vram_total + mem_info_gtt_total",
-                )
+    Some(
+        match place(card, version, architecture.as_deref(), own, borrowed) {
+            Place::Card => device(DeviceKind::Discrete, own, own_free, None, own_source),
+            Place::Processor { worth_planning_on } => {
+                let kind = if worth_planning_on {
+                    DeviceKind::Unified
+                } else {
+                    DeviceKind::Integrated
+                };
+                if own >= borrowed {
+                    // The firmware gave the GPU the larger part for good; what it may borrow beyond that is the
+                    // host's, which has little left.
+                    notes.push(Note::GpuCarveOut {
+                        name: name.clone(),
+                        bytes: own,
+                    });
+                    device(kind, own, own_free, Some(own), own_source)
+                } else {
+                    let shared = borrowed.min(memory.total);
+                    let shared_used = card.size("mem_info_gtt_used", notes).unwrap_or_default();
+                    let free = own_free.plus(shared.less(shared_used).min(memory.available));
+                    notes.push(Note::GpuSharesMemory {
+                        name: name.clone(),
+                        dedicated_bytes: own,
+                        shared_bytes: shared,
+                    });
+                    device(
+                        kind,
+                        own.plus(shared),
+                        free,
+                        Some(own),
+                        "amdgpu mem_info_vram_total + mem_info_gtt_total",
+                    )
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 fn version(card: &Card<'_>) -> Option<Version> {
@@ -153,7 +167,7 @@ fn version(card: &Card<'_>) -> Option<Version> {
     Some((part("major")?, part("minor")?, part("revision")?))
 }
 
-fn place(card: &Card<'_>, version: Option<Version>, own: Bytes, borrowed: Bytes) -> Place {
+fn place(card: &Card<'_>, version: Option<Version>, gfx: Option<&str>, own: Bytes, borrowed: Bytes) -> Place {
     if let Some(version) = version {
         return if IN_PROCESSOR.contains(&version) {
             Place::Processor {
@@ -161,6 +175,12 @@ fn place(card: &Card<'_>, version: Option<Version>, own: Bytes, borrowed: Bytes)
             }
         } else {
             Place::Card
+        };
+    }
+    if gfx.is_some() {
+        return match told::place_of("", Some(Vendor::Amd), gfx, None) {
+            Some(told::Place::Processor { worth_planning_on }) => Place::Processor { worth_planning_on },
+            Some(told::Place::Card) | None => Place::Card,
         };
     }
     if let Some(&(_, worth_planning_on)) = BY_ID.iter().find(|(id, _)| *id == card.device) {
@@ -178,14 +198,37 @@ fn place(card: &Card<'_>, version: Option<Version>, own: Bytes, borrowed: Bytes)
     Place::Card
 }
 
-/// AMD's own library from the ninth generation on, and inside processors only where AMD supports it.
-fn backends(version: Option<Version>) -> Vec<Backend> {
-    let rocm = version.is_some_and(|version| {
-        version.0 >= 9 && (!IN_PROCESSOR.contains(&version) || (version.0, version.1) == (11, 5))
-    });
-    if rocm {
+fn backends(gfx: Option<&str>) -> Vec<Backend> {
+    if gfx.is_some_and(super::runs_rocm) {
         vec![Backend::Rocm, Backend::Vulkan]
     } else {
         vec![Backend::Vulkan]
     }
+}
+
+/// LLVM's name of a graphics core, by the kernel's own table (`kfd_device.c`): the same numbers but for some of
+/// the older ones.
+fn gfx_of(version: Version) -> String {
+    let named = match version {
+        (9, 2, 1) => "gfx904",
+        (9, 1, 0) => "gfx902",
+        (9, 2, 2) => "gfx909",
+        (9, 3, 0) => "gfx90c",
+        (9, 4, 0) => "gfx906",
+        (9, 4, 1) => "gfx908",
+        (9, 4, 2) => "gfx90a",
+        (9, 4, 3 | 4) => "gfx942",
+        (10, 1, 3 | 4) => "gfx1013",
+        (10, 1, 10) => "gfx1010",
+        (10, 3, 1) => "gfx1033",
+        (10, 3, 2) => "gfx1031",
+        (10, 3, 3) => "gfx1035",
+        (10, 3, 4) => "gfx1032",
+        (10, 3, 5) => "gfx1034",
+        (11, 0, 1 | 4) => "gfx1103",
+        (11, 0, 2) => "gfx1102",
+        (11, 0, 3) => "gfx1101",
+        (major, minor, revision) => return format!("gfx{major}{minor:x}{revision:x}"),
+    };
+    named.to_owned()
 }

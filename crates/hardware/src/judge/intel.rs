@@ -2,7 +2,7 @@
 
 use plimsoll_units::Bytes;
 
-use crate::machine::{Backend, Device, DeviceKind, Memory};
+use crate::machine::{Backend, Device, DeviceKind, Memory, Platform};
 use crate::note::Note;
 
 use super::pci::{Card, Maker};
@@ -78,6 +78,7 @@ fn discrete(card: &Card<'_>, notes: &mut Vec<Note>) -> Option<Device> {
         free: total,
         dedicated: None,
         bandwidth: None,
+        platform: Platform::default(),
         source,
     })
 }
@@ -131,6 +132,7 @@ fn in_processor(card: &Card<'_>, memory: &Memory) -> Device {
         free: share.min(memory.available),
         dedicated: None,
         bandwidth: None,
+        platform: Platform::default(),
         source: "share of the RAM that Mesa allows".to_owned(),
     }
 }

@@ -6,8 +6,10 @@ mod borrowed;
 mod graphics;
 mod host;
 mod intel;
+mod kfd;
 mod nvidia;
 mod pci;
+mod platform;
 mod pool;
 mod sighted;
 mod size;
@@ -30,20 +32,26 @@ pub fn judge(facts: &Facts) -> Machine {
     let mut notes = Vec::new();
     let mut told = told::read(facts);
     graphics::see(facts, &mut told);
+    let mut of_cards = Vec::new();
+    let cards = pci::cards(facts, &mut of_cards);
+    let topology = kfd::nodes(facts, &mut of_cards);
+    let on_bus: Vec<&str> = cards.iter().map(|card| card.address).collect();
+    kfd::see(&topology, &on_bus, &mut told);
     told::finish(&mut told, facts);
     let facts = &visible::with_told(facts, &told);
     let memory = host::memory_with(facts, &told, &mut notes);
     let cpu = host::cpu(facts, &told, &mut notes);
     let os = host::os(facts, &told, &mut notes);
 
-    let cards = pci::cards(facts, &mut notes);
+    notes.append(&mut of_cards);
     let mut devices = nvidia::devices(facts, &cards, &memory, &mut notes);
-    devices.extend(amd::devices(&cards, &memory, &mut notes));
+    devices.extend(amd::devices(&cards, &topology, &memory, &mut notes));
     devices.extend(intel::devices(&cards, &memory, &mut notes));
     let mut devices = sighted::devices(facts, &told, devices, &memory, &mut notes);
     visible::to_sighted(facts, &mut devices, &told.gpus, &mut notes);
     visible::hide(facts, &mut devices, &mut notes);
     demote_beside_discrete(&mut devices);
+    platform::name_drivers(facts, &told, &mut devices);
     for device in devices
         .iter()
         .filter(|device| device.kind == DeviceKind::Integrated)
@@ -72,6 +80,15 @@ pub fn judge(facts: &Facts) -> Machine {
         devices,
         notes,
     }
+}
+
+/// The instruction sets for which AMD ships the libraries of its own backend.
+fn runs_rocm(gfx: &str) -> bool {
+    const SETS: [&str; 17] = [
+        "gfx900", "gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx1030", "gfx1100",
+        "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1152", "gfx1200", "gfx1201",
+    ];
+    SETS.contains(&gfx)
 }
 
 /// Beside a card with memory of its own, a GPU in the processor is not planned on: its memory is the RAM that

@@ -3,7 +3,7 @@
 use plimsoll_units::{Bytes, BytesPerSecond};
 
 use crate::facts::{Facts, Nvml, NvmlDevice, Reading};
-use crate::machine::{Backend, Device, DeviceKind, Memory, Sourced};
+use crate::machine::{Backend, Device, DeviceKind, Memory, Platform, Sourced};
 use crate::note::Note;
 
 use super::host::short;
@@ -162,6 +162,10 @@ fn sized(
         free,
         dedicated: None,
         bandwidth: bandwidth(card),
+        platform: Platform {
+            architecture: card.compute.map(|(major, minor)| format!("{major}.{minor}")),
+            ..Platform::default()
+        },
         source: source.to_owned(),
     })
 }

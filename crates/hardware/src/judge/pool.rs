@@ -3,7 +3,7 @@
 use plimsoll_units::Bytes;
 
 use crate::facts::Facts;
-use crate::machine::{Backend, Device, DeviceKind, Memory};
+use crate::machine::{Backend, Device, DeviceKind, Memory, Platform};
 use crate::machine_file::MEMORY_MAX;
 use crate::note::Note;
 use crate::told::{Api, Place, Sighting, Told, Trouble, Vendor};
@@ -69,6 +69,7 @@ pub(super) fn device(
         free: pool.free.min(pool.total),
         dedicated: pool.dedicated,
         bandwidth: None,
+        platform: platform(group),
         source: if pool.source.is_empty() {
             first_source(group)
         } else {
@@ -118,6 +119,10 @@ pub(super) fn slice(
         free: pool.free,
         dedicated: None,
         bandwidth: None,
+        platform: Platform {
+            architecture: architecture(&[card]),
+            ..Platform::default()
+        },
         source: if pool.source.is_empty() {
             card.source.clone()
         } else {
@@ -138,6 +143,7 @@ pub(super) fn unknown_nvidia(number: u32) -> Device {
         free: Bytes::ZERO,
         dedicated: None,
         bandwidth: None,
+        platform: Platform::default(),
         source: "nvidia-smi".to_owned(),
     }
 }
@@ -155,6 +161,15 @@ fn confirmed(known: &Device, group: &Group<'_>, notes: &mut Vec<Note>) -> Device
             );
         }
     }
+    // Windows grants a program less than the driver calls free while others want the card.
+    let granted = group.seen.iter().filter(|gpu| gpu.api == Api::Windows);
+    if device.kind == DeviceKind::Discrete
+        && let Some(granted) = granted.filter_map(|gpu| gpu.free).min()
+    {
+        device.free = device.free.min(granted);
+    }
+    let seen = || architecture(&group.seen);
+    device.platform.architecture = device.platform.architecture.or_else(seen);
     if device.total == Bytes::ZERO {
         notes.push(Note::GpuMemoryUnknown {
             name: device.name.clone(),
@@ -162,6 +177,21 @@ fn confirmed(known: &Device, group: &Group<'_>, notes: &mut Vec<Note>) -> Device
         device.free = Bytes::ZERO;
     }
     device
+}
+
+fn platform(group: &Group<'_>) -> Platform {
+    Platform {
+        architecture: architecture(&group.seen),
+        ..Platform::default()
+    }
+}
+
+fn architecture(seen: &[&Sighting]) -> Option<String> {
+    let compute = seen.iter().find_map(|gpu| gpu.compute);
+    let gfx = || seen.iter().find_map(|gpu| gpu.gfx.clone());
+    compute
+        .map(|(major, minor)| format!("{major}.{minor}"))
+        .or_else(gfx)
 }
 
 fn card(group: &Group<'_>, name: &str, notes: &mut Vec<Note>) -> Pool {
@@ -331,14 +361,10 @@ fn backends(group: &Group<'_>, facts: &Facts, told: &Told, kind: DeviceKind) -> 
     }
 }
 
-/// The instruction sets for which AMD ships its libraries; of names the families that have them.
+/// By the instruction set, else by names of the families that have a fitting one.
 fn rocm(group: &Group<'_>) -> bool {
-    const SETS: [&str; 16] = [
-        "gfx900", "gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx1030", "gfx1100",
-        "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201",
-    ];
     if let Some(gfx) = group.seen.iter().find_map(|gpu| gpu.gfx.as_deref()) {
-        return SETS.contains(&gfx);
+        return super::runs_rocm(gfx);
     }
     let name = name(group).to_lowercase();
     group.seen.iter().any(|gpu| gpu.api == Api::Rocm)

@@ -6,6 +6,7 @@ use crate::judge::judge_memory;
 use crate::machine::Machine;
 
 use super::graphics::Graphics;
+use super::nvidia::CardUse;
 use super::{Sample, split};
 
 /// Reads what changes. Lives in the sampler's task; blocks only for files.
@@ -30,8 +31,8 @@ impl Gauge {
         self.marked = false;
     }
 
-    /// `None` for a first look.
-    pub(super) fn look(&mut self, also_ours: &[u32]) -> Option<Sample> {
+    /// `None` for a first look. `cards`: what NVIDIA's hold.
+    pub(super) fn look(&mut self, also_ours: &[u32], cards: &[CardUse]) -> Option<Sample> {
         self.processors.refresh_cpu_usage();
         if !std::mem::replace(&mut self.marked, true) {
             return None;
@@ -48,7 +49,7 @@ impl Gauge {
             devices: if memory.total == Bytes::ZERO {
                 Vec::new()
             } else {
-                self.graphics.look(&ours)
+                self.graphics.look(&ours, cards)
             },
         })
     }

@@ -1,25 +1,17 @@
-//! The memory of devices while they work: NVIDIA's by NVML, AMD's by the files of its driver, Intel's by what the
-//! kernel counts for each process.
+//! The memory of devices while they work: NVIDIA's as its child said, AMD's by the files of its driver, Intel's by
+//! what the kernel counts for each process.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use nvml_wrapper::enums::device::UsedGpuMemory;
 use plimsoll_units::Bytes;
 
-use crate::facts::open_nvml;
-use crate::judge::{nvidia_id, size};
-use crate::machine::{Backend, Device, DeviceKind, Machine};
+use crate::judge::size;
+use crate::machine::{Device, DeviceKind, Machine};
 
 use super::drm::{self, Region, text};
+use super::nvidia::{CardUse, cards_of};
 use super::{DeviceUse, split};
 
-/// An older answer of the driver is no reading any more.
-const ANSWER_AGE_MAX: Duration = Duration::from_secs(10);
-/// How long a look waits for the driver; usually it answers in a millisecond.
-const PATIENCE: Duration = Duration::from_millis(50);
 /// Looking into all processes costs more than into our own, and others move slowly.
 const LOOKS_BETWEEN_OTHERS: u32 = 10;
 
@@ -27,7 +19,6 @@ pub(super) struct Graphics {
     amd: Vec<Device>,
     nvidia: Vec<Device>,
     intel: Vec<Intel>,
-    asker: Option<Asker>,
 }
 
 /// Intel's drivers tell nobody how much of a device is used, only what each process holds.
@@ -46,20 +37,15 @@ impl Graphics {
                 .filter(move |device| device.vendor == vendor)
                 .cloned()
         };
-        // A slice answers with its card's numbers, and unified memory is in the RAM's row.
-        let nvidia = made_by("NVIDIA")
-            .filter(|device| device.kind == DeviceKind::Discrete && device.backends.contains(&Backend::Cuda))
-            .filter(|device| !device.id.contains('/'))
-            .collect();
         Self {
             amd: made_by("AMD").collect(),
             intel: made_by("Intel").map(Intel::new).collect(),
-            nvidia,
-            asker: None,
+            nvidia: cards_of(machine),
         }
     }
 
-    pub(super) fn look(&mut self, ours: &[u32]) -> Vec<DeviceUse> {
+    /// `said`: what NVIDIA's cards hold.
+    pub(super) fn look(&mut self, ours: &[u32], said: &[CardUse]) -> Vec<DeviceUse> {
         let mut devices: Vec<DeviceUse> = self
             .amd
             .iter()
@@ -70,20 +56,17 @@ impl Graphics {
                 .iter_mut()
                 .filter_map(|device| device.look(Path::new("/"), ours)),
         );
-        if !self.nvidia.is_empty() {
-            let said = self.asker.get_or_insert_with(Asker::start).ask();
-            for device in &self.nvidia {
-                let Some(card) = said.iter().find(|card| card.id == device.id) else {
-                    continue;
-                };
-                let app = card.by_process.as_ref().map(|list| {
-                    list.iter()
-                        .filter(|(pid, _)| ours.contains(pid))
-                        .map(|(_, bytes)| *bytes)
-                        .sum()
-                });
-                devices.push(device_use(device, card.used, app));
-            }
+        for device in &self.nvidia {
+            let Some(card) = said.iter().find(|card| card.id == device.id) else {
+                continue;
+            };
+            let app = card.by_process.as_ref().map(|list| {
+                list.iter()
+                    .filter(|(pid, _)| ours.contains(pid))
+                    .map(|(_, bytes)| *bytes)
+                    .sum()
+            });
+            devices.push(device_use(device, card.used, app));
         }
         devices
     }
@@ -158,105 +141,8 @@ impl Intel {
     }
 }
 
-fn is_asleep(folder: &Path) -> bool {
+pub(super) fn is_asleep(folder: &Path) -> bool {
     text(&folder.join("power/runtime_status")).is_some_and(|status| status.trim() == "suspended")
-}
-
-#[derive(Debug, Clone)]
-struct CardUse {
-    id: String,
-    used: Bytes,
-    by_process: Option<Vec<(u32, Bytes)>>,
-}
-
-/// NVML on a thread of its own, since its calls can hang. A hang stops these readings and nothing else: no
-/// second question is asked before the first is answered.
-struct Asker {
-    ask: SyncSender<()>,
-    answers: Receiver<Vec<CardUse>>,
-    last: Option<(Instant, Vec<CardUse>)>,
-}
-
-impl Asker {
-    fn start() -> Self {
-        let (ask, asked) = sync_channel::<()>(1);
-        let (answer, answers) = sync_channel(1);
-        let body = move || {
-            let Ok(library) = open_nvml() else { return };
-            while asked.recv().is_ok() {
-                if answer.send(cards(&library)).is_err() {
-                    return;
-                }
-            }
-        };
-        if let Err(error) = thread::Builder::new().name("plimsoll-nvml".into()).spawn(body) {
-            tracing::warn!(%error, "no thread for reading NVIDIA cards");
-        }
-        Self {
-            ask,
-            answers,
-            last: None,
-        }
-    }
-
-    fn ask(&mut self) -> &[CardUse] {
-        // A late answer to the last question, so that the next one is not taken for this one's.
-        if let Ok(said) = self.answers.try_recv() {
-            self.last = Some((Instant::now(), said));
-        }
-        // Full when the last question is still open; then its answer will do.
-        let _ = self.ask.try_send(());
-        if let Ok(said) = self.answers.recv_timeout(PATIENCE) {
-            self.last = Some((Instant::now(), said));
-        }
-        match &self.last {
-            Some((at, said)) if at.elapsed() < ANSWER_AGE_MAX => said,
-            Some(_) | None => &[],
-        }
-    }
-}
-
-fn cards(library: &nvml_wrapper::Nvml) -> Vec<CardUse> {
-    let count = library.device_count().unwrap_or(0);
-    (0..count)
-        .filter_map(|index| {
-            let card = library.device_by_index(index).ok()?;
-            let said = crate::facts::identity_of(index, &card);
-            let id = nvidia_id(&said);
-            // Asking a sleeping laptop card for its memory wakes it, and the battery pays.
-            let folder = Path::new("/sys/bus/pci/devices").join(&said.pci);
-            if is_asleep(&folder) {
-                return Some(CardUse {
-                    id,
-                    used: Bytes::ZERO,
-                    by_process: Some(Vec::new()),
-                });
-            }
-            let used = Bytes(card.memory_info().ok()?.used);
-            Some(CardUse {
-                id,
-                used,
-                by_process: by_process(&card),
-            })
-        })
-        .collect()
-}
-
-/// `None` where the driver does not tell, as on Windows.
-fn by_process(card: &nvml_wrapper::Device<'_>) -> Option<Vec<(u32, Bytes)>> {
-    let mut list = card.running_compute_processes().ok()?;
-    // Vulkan programs are listed as graphics.
-    list.extend(card.running_graphics_processes().unwrap_or_default());
-    let mut found: Vec<(u32, Bytes)> = Vec::new();
-    for process in list {
-        let UsedGpuMemory::Used(bytes) = process.used_gpu_memory else {
-            return None;
-        };
-        if !found.iter().any(|(pid, _)| *pid == process.pid) {
-            found.push((process.pid, Bytes(bytes)));
-        }
-    }
-    Some(found)
 }
 
 #[cfg(test)]
@@ -264,6 +150,7 @@ mod tests {
     use plimsoll_os::files;
 
     use super::*;
+    use crate::machine::Backend;
 
     fn tree(list: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -290,6 +177,7 @@ mod tests {
             free: Bytes::gib(24),
             dedicated,
             bandwidth: None,
+            platform: crate::machine::Platform::default(),
             source: String::new(),
         }
     }

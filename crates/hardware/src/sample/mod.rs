@@ -3,18 +3,23 @@
 mod drm;
 mod gauge;
 mod graphics;
+mod nvidia;
 mod split;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_os::Environment;
 use plimsoll_os::jobs::{Job, Scope};
 use plimsoll_units::Bytes;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::Machine;
+use crate::facts::Drivers;
 use gauge::Gauge;
+use nvidia::NvidiaWatch;
+pub(crate) use nvidia::serve as serve_nvidia;
 
 /// Never more often than this; the processor load between two looks would be noise.
 const EVERY_MIN: Duration = Duration::from_millis(250);
@@ -67,9 +72,16 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Reads the memory of `machine` and its devices, and the load of the processors, once `every` so often.
+    /// Reads the memory of `machine` and its devices, and the load of the processors, once `every` so often. NVIDIA's
+    /// cards are asked in a child that ends when nobody looks; without a program for it they are left out.
     #[must_use]
-    pub fn start(scope: &Scope, machine: &Machine, every: Duration) -> Self {
+    pub fn start(
+        scope: &Scope,
+        machine: &Machine,
+        every: Duration,
+        drivers: &Drivers,
+        environment: &Environment,
+    ) -> Self {
         let told = watch::Sender::new(None);
         let wishes = watch::Sender::new(Wishes {
             every: every.max(EVERY_MIN),
@@ -82,6 +94,7 @@ impl Sampler {
             someone_looks: Arc::clone(&someone_looks),
             scope: scope.clone(),
             gauge: Gauge::new(machine),
+            nvidia: NvidiaWatch::of(machine, drivers, environment),
         };
         let job = scope.start(|stop| owner.run(stop));
         Self {
@@ -119,6 +132,7 @@ struct Owner {
     someone_looks: Arc<Notify>,
     scope: Scope,
     gauge: Gauge,
+    nvidia: NvidiaWatch,
 }
 
 impl Owner {
@@ -127,6 +141,7 @@ impl Owner {
         let mut rest = EVERY_MIN;
         loop {
             if self.told.receiver_count() == 0 {
+                self.nvidia.rest();
                 tokio::select! { biased;
                     () = stop.cancelled() => return,
                     () = self.someone_looks.notified() => {}
@@ -135,10 +150,11 @@ impl Owner {
                 rest = EVERY_MIN;
             }
             let wishes = self.wishes.borrow_and_update().clone();
-            // Files and drivers block; the gauge travels to a thread for that and comes back.
+            let cards = self.nvidia.ask().await;
+            // Files block; the gauge travels to a thread for that and comes back.
             let mut gauge = self.gauge;
             let look = self.scope.start_blocking(move |_| {
-                let sample = gauge.look(&wishes.also);
+                let sample = gauge.look(&wishes.also, &cards);
                 (gauge, sample)
             });
             let Ok((gauge, sample)) = look.await else { return };
@@ -158,17 +174,16 @@ impl Owner {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_os::Environment;
     use plimsoll_os::jobs::{Ending, Root};
 
     use super::*;
-    use crate::facts::Drivers;
 
     #[tokio::test]
     async fn looks_while_someone_watches_and_sleeps_otherwise() {
         let root = Root::new();
-        let machine = crate::judge(&crate::facts::record(&Environment::default(), &Drivers::Thread));
-        let sampler = Sampler::start(&root.scope(), &machine, EVERY_MIN);
+        let nothing = Environment::default();
+        let machine = crate::judge(&crate::facts::record(&nothing, &Drivers::Thread));
+        let sampler = Sampler::start(&root.scope(), &machine, EVERY_MIN, &Drivers::Thread, &nothing);
         let mut seen = sampler.watch();
         let first = seen.wait_for(Option::is_some).await.unwrap().clone().unwrap();
         let memory = first.memory;

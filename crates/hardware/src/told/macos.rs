@@ -1,4 +1,4 @@
-//! macOS: `sysctl` and `system_profiler`.
+//! macOS: `sysctl`, `system_profiler`, `vm_stat` and `memory_pressure`.
 
 use plimsoll_units::Bytes;
 
@@ -20,6 +20,7 @@ const FEATURES: [(&str, &str); 8] = [
 pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     let list = text.list(36);
     let mut guest = false;
+    let mut pages = Pages::default();
     let mut gpus: Vec<Sighting> = Vec::new();
     let profiler = text.os == "macos" || text.key_has("system_profiler");
     for line in &mut text.lines {
@@ -27,15 +28,69 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
             continue;
         }
         line.taken = mlx(line.text, list, told)
+            || pages.line(line.text, told)
             || sysctl(line.text, &mut guest, told)
             || (profiler && profile(line.text, list, &mut gpus, &mut guest, told));
     }
+    pages.finish(told);
     // Virtual machines show the chip of the machine below them.
     for gpu in gpus {
         if guest && gpu.vendor == Some(Vendor::Apple) {
             told.virtual_gpus.push(gpu.name);
         } else {
             told.see(gpu);
+        }
+    }
+}
+
+/// `vm_stat` and `memory_pressure`, which count pages.
+#[derive(Default)]
+struct Pages {
+    size: Option<u64>,
+    /// Those that a program can have at once: free, and what the system keeps only as long as nobody wants it.
+    available: u64,
+    total: Option<Bytes>,
+}
+
+impl Pages {
+    fn line(&mut self, line: &str, told: &mut Told) -> bool {
+        // `Mach Virtual Memory Statistics: (page size of 16384 bytes)`
+        // `The system has 17179869184 (1048576 pages with a page size of 16384).`
+        if let Some(size) = after(line, "page size of ").and_then(leading_number) {
+            self.size = Some(size);
+            self.total = after(line, "The system has ").and_then(leading_number).map(Bytes);
+            told.say_ram(self.total, None, Trust::Exact, "memory_pressure");
+            return true;
+        }
+        if let Some(percent) = field(line, "System-wide memory free percentage")
+            .and_then(leading_number)
+            .filter(|&percent| percent <= 100)
+        {
+            let free = self.total.map(|total| Bytes(total.0 / 100 * percent));
+            told.say_ram(None, free, Trust::Rounded, "memory_pressure");
+            return true;
+        }
+        let kept = [
+            "Pages free",
+            "Pages inactive",
+            "Pages speculative",
+            "Pages purgeable",
+        ];
+        let Some(pages) = kept
+            .iter()
+            .find_map(|label| field(line, label))
+            .and_then(leading_number)
+        else {
+            return line.trim_start().starts_with("Pages ") && line.contains(':');
+        };
+        self.available = self.available.saturating_add(pages);
+        true
+    }
+
+    fn finish(&self, told: &mut Told) {
+        if let Some(size) = self.size.filter(|_| self.available > 0 && self.total.is_none()) {
+            let available = Bytes(self.available).times(size);
+            told.say_ram(None, Some(available), Trust::Exact, "vm_stat");
         }
     }
 }
@@ -82,6 +137,15 @@ fn sysctl(line: &str, guest: &mut bool, told: &mut Told) -> bool {
         "debug.iogpu.wired_limit" => told.wired_limit = number().filter(|&n| n > 0).map(Bytes),
         "hw.model" => *guest |= is_virtual(value) || value.starts_with("VirtualMac"),
         "kern.hv_vmm_present" => *guest |= value == "1",
+        // Macs with Intel's processors list what it can do in Intel's spelling.
+        "machdep.cpu.features" | "machdep.cpu.leaf7_features" => {
+            let listed = value.split_whitespace().filter_map(intel_feature);
+            for feature in listed.map(str::to_owned) {
+                if !told.cpu.features.contains(&feature) {
+                    told.cpu.features.push(feature);
+                }
+            }
+        }
         "kern.osproductversion" => told.os_version = Some(format!("macOS {value}")),
         _ => {
             if let Some((_, feature)) = FEATURES
@@ -97,6 +161,23 @@ fn sysctl(line: &str, guest: &mut bool, told: &mut Told) -> bool {
         }
     }
     true
+}
+
+fn intel_feature(name: &str) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 8] = [
+        ("SSSE3", "ssse3"),
+        ("SSE4.2", "sse4_2"),
+        ("AVX1.0", "avx"),
+        ("F16C", "f16c"),
+        ("FMA", "fma"),
+        ("AVX2", "avx2"),
+        ("BMI2", "bmi2"),
+        ("AVX512F", "avx512f"),
+    ];
+    NAMES
+        .iter()
+        .find(|(theirs, _)| *theirs == name)
+        .map(|(_, ours)| *ours)
 }
 
 fn profile(line: &str, list: u32, gpus: &mut Vec<Sighting>, guest: &mut bool, told: &mut Told) -> bool {
@@ -164,4 +245,96 @@ pub(super) fn chip_gpu(told: &mut Told, os: &str) {
     let mut gpu = Sighting::new(Api::Metal, "the chip's name", u32::MAX - 1).named(&name);
     gpu.vendor = Some(Vendor::Apple);
     told.see(gpu);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::told::tests::told_by;
+
+    fn ram(told: &Told) -> Option<(u64, &str)> {
+        let said = told.ram.iter().find(|ram| ram.total.is_some())?;
+        Some((said.total?.0, said.source.as_str()))
+    }
+
+    #[test]
+    fn sysctl_of_an_apple_chip() {
+        let told = told_by(
+            "macos",
+            "sysctl",
+            "hw.memsize: 17179869184\nmachdep.cpu.core_count: 8\nmachdep.cpu.thread_count: 8\n\
+             machdep.cpu.brand_string: Apple M1\nhw.perflevel0.physicalcpu: 4\nhw.perflevel0.name: Performance\n\
+             hw.optional.arm.FEAT_DotProd: 1\nhw.optional.arm.FEAT_I8MM: 0\nhw.optional.arm.FEAT_SME: 1\n\
+             iogpu.wired_limit_mb: 0",
+        );
+        assert_eq!(ram(&told), Some((16 << 30, "hw.memsize")));
+        assert_eq!(told.cpu.name.as_deref(), Some("Apple M1"));
+        assert_eq!((told.cpu.physical, told.cpu.logical), (Some(8), Some(8)));
+        assert_eq!(told.cpu.features, ["asimddp", "sme"]);
+        assert_eq!(told.wired_limit, None, "zero is macOS's own choice");
+    }
+
+    #[test]
+    fn limits_and_other_marks_between_name_and_value() {
+        let limit = |line| told_by("macos", "sysctl", line).wired_limit;
+        assert_eq!(limit("iogpu.wired_limit_mb=112640"), Some(Bytes::gib(110)));
+        assert_eq!(limit("iogpu.wired_limit_mb: 92000"), Some(Bytes::mib(92_000)));
+        assert_eq!(
+            limit("debug.iogpu.wired_limit: 21474836480"),
+            Some(Bytes::gib(20))
+        );
+    }
+
+    #[test]
+    fn an_intel_mac_lists_its_features_in_intels_spelling() {
+        let told = told_by(
+            "macos",
+            "sysctl",
+            "machdep.cpu.features: FPU VME SSSE3 FMA SSE4.1 SSE4.2 AES AVX1.0 F16C\n\
+             machdep.cpu.leaf7_features: RDWRFSGS BMI1 AVX2 BMI2",
+        );
+        assert_eq!(
+            told.cpu.features,
+            ["ssse3", "fma", "sse4_2", "avx", "f16c", "avx2", "bmi2"]
+        );
+    }
+
+    #[test]
+    fn what_is_free_by_pages_and_by_percent() {
+        let told = told_by(
+            "macos",
+            "vm_stat",
+            "Mach Virtual Memory Statistics: (page size of 16384 bytes)\nPages free:                     12345.\n\
+             Pages active:                  300000.\nPages inactive:                200000.\n\
+             Pages speculative:               1000.\nPages wired down:              100000.\n\
+             Pages purgeable:                  655.\n\"Translation faults\":      1234567.",
+        );
+        let available: Vec<u64> = told.ram.iter().filter_map(|ram| Some(ram.available?.0)).collect();
+        assert_eq!(available, [(12_345 + 200_000 + 1_000 + 655) * 16_384]);
+        let told = told_by(
+            "macos",
+            "memory_pressure",
+            "The system has 17179869184 (1048576 pages with a page size of 16384).\nPages free: 9000\n\
+             System-wide memory free percentage: 50%",
+        );
+        assert_eq!(ram(&told), Some((16 << 30, "memory_pressure")));
+        let available: Vec<Bytes> = told.ram.iter().filter_map(|ram| ram.available).collect();
+        assert_eq!(available, [Bytes((16 << 30) / 100 * 50)]);
+    }
+
+    #[test]
+    fn a_guest_has_no_gpu_of_apple() {
+        let told = told_by(
+            "macos",
+            "system_profiler",
+            "Boot ROM Version: VMW71.00V.0.B64.1704110547\nChipset Model: Apple M1",
+        );
+        assert!(told.gpus.is_empty(), "{:?}", told.gpus);
+        let told = told_by(
+            "macos",
+            "system_profiler",
+            "Model Identifier: Mac14,2\nChipset Model: Apple M2",
+        );
+        assert_eq!(told.gpus[0].name, "Apple M2");
+    }
 }

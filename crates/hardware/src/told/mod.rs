@@ -40,7 +40,9 @@ use crate::facts::{Facts, VulkanDevice};
 pub(crate) use finish::finish;
 use names::is_virtual;
 pub(crate) use names::{Vendor, canonical, is_software, vendor_of};
+pub(crate) use nvidia_smi::driver_in as nvidia_driver_in;
 pub(crate) use place::{Place, place_of};
+pub(crate) use sysfs::isa as gfx_of_kfd;
 
 /// Of one report; what stands beyond is not read.
 const LINES_MAX: usize = 20_000;
@@ -71,6 +73,9 @@ pub(crate) struct Told {
     pub(crate) virtual_gpus: Vec<String>,
     pub(crate) troubles: Vec<Trouble>,
     pub(crate) variables: BTreeMap<String, String>,
+    /// Version of NVIDIA's driver, and the newest CUDA that it runs.
+    pub(crate) nvidia_driver: Option<String>,
+    pub(crate) nvidia_cuda: Option<String>,
     /// Bytes a second of the RAM, by what the firmware lists.
     pub(crate) ram_bandwidth: Option<(u64, String)>,
     /// Numbers that no machine has, by source.
@@ -271,6 +276,10 @@ impl Told {
         if gpu.gfx.is_none() {
             gpu.gfx = names::gfx_in(&gpu.name);
         }
+        // A slice whose size nobody printed has it in its name; a table's own number counts before that.
+        if gpu.vendor == Some(Vendor::Nvidia) && gpu.total.is_none() && gpu.own.is_none() {
+            gpu.own = names::mig_size(&gpu.name);
+        }
         if self.gpus.len() < SIGHTINGS_MAX {
             self.gpus.push(gpu);
         }
@@ -390,5 +399,19 @@ fn read_entry(text: &mut Text<'_>, report: bool, told: &mut Told) {
         cpu::read(text, told);
         apps::read(text, told);
         prose::read(text, told);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// What is read from one text of a report.
+    pub(crate) fn told_by(os: &str, key: &str, text: &str) -> Told {
+        read(&Facts {
+            os: os.to_owned(),
+            facts: BTreeMap::from([(key.to_owned(), text.lines().map(str::to_owned).collect())]),
+            ..Facts::default()
+        })
     }
 }

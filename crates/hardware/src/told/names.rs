@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use plimsoll_units::Bytes;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Vendor {
     Nvidia,
@@ -221,6 +223,22 @@ pub(super) fn plain(name: &str) -> String {
         .replace(['®', '™'], " ")
 }
 
+/// What a slice of a card is at least, by its profile: `1g.10gb`, `MIG 2g.20gb`, `1g.10gb+me`. A slice has somewhat
+/// less than its name says, from 95 % of it (9728 MiB of a `1g.10gb` of an A100) up.
+pub(crate) fn mig_size(name: &str) -> Option<Bytes> {
+    let lower = name.to_ascii_lowercase();
+    lower
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+        .find_map(|word| {
+            let (compute, memory) = word.split_once("g.")?;
+            // `1c.3g.20gb`: a part of the slice for computing.
+            let compute = compute.rsplit('.').next()?;
+            let gib: u64 = memory.strip_suffix("gb")?.parse().ok()?;
+            let plausible = matches!(compute.as_bytes(), [b'1'..=b'7']) && (1..=512).contains(&gib);
+            plausible.then(|| Bytes::mib(gib * 1024 * 95 / 100))
+        })
+}
+
 /// `gfx1100`, from anywhere in a text.
 pub(crate) fn gfx_in(text: &str) -> Option<String> {
     let lower: Cow<'_, str> = if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -321,6 +339,21 @@ mod tests {
             canonical("NVIDIA GeForce RTX 3060"),
             canonical("NVIDIA GeForce RTX 3060 Ti")
         );
+    }
+
+    #[test]
+    fn a_slice_has_its_size_in_its_name() {
+        for (name, mib) in [
+            ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", Some(9728)),
+            ("MIG 2g.20gb", Some(19456)),
+            ("1g.10gb+me", Some(9728)),
+            ("NVIDIA H100 80GB HBM3 MIG 3g.40gb", Some(38912)),
+            ("MIG 1c.3g.20gb", Some(19456)),
+            ("NVIDIA A100-SXM4-80GB", None),
+            ("9g.10gb", None),
+        ] {
+            assert_eq!(mig_size(name).map(|bytes| bytes.0 >> 20), mib, "{name}");
+        }
     }
 
     #[test]

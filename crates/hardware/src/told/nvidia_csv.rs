@@ -34,6 +34,7 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
             None
         };
         if let Some(mut gpu) = gpu {
+            told.nvidia_driver = told.nvidia_driver.take().or_else(|| gpu.driver.take());
             gpu.index = gpu.index.or(Some(row_number));
             row_number += 1;
             line.taken = true;
@@ -77,6 +78,7 @@ fn by_column(columns: &[String], cells: &[&str], list: u32) -> Option<Sighting> 
             "uuid" | "gpu_uuid" => gpu.uuid = Some(cell.to_ascii_lowercase()),
             "pci.bus_id" | "gpu_bus_id" | "gpu_bdf" => gpu.pci = pci_address(cell),
             "compute_cap" => gpu.compute = version(cell),
+            "driver_version" => gpu.driver = Some((*cell).to_owned()),
             "mig.mode.current" if *cell == "Enabled" => gpu.part = Part::Cut,
             "memory.total" => {
                 gpu.total = mebibytes(cell);

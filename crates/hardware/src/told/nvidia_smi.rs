@@ -13,11 +13,71 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     let number = text.list(0);
     let asked_for = text.key_has("nvidia-smi");
     for line in &mut text.lines {
+        versions(line.text, told);
         line.taken = failure(line.text, asked_for, told)
             || listed(line.text, number, told)
             || table.line(line.text, number, told);
     }
     table.finish(told);
+}
+
+/// The table's headline and `-q` name the driver and the newest CUDA that it runs, in words that changed: `Driver
+/// Version` became `KMD Version`, `CUDA Version` became `CUDA UMD Version`.
+fn versions(line: &str, told: &mut Told) {
+    if told.nvidia_driver.is_none() {
+        told.nvidia_driver = driver_in(line);
+    }
+    if told.nvidia_cuda.is_none() {
+        told.nvidia_cuda = ["CUDA Version", "CUDA UMD Version", "CUDA Driver Version"]
+            .iter()
+            .find_map(|label| version_behind(line, label))
+            .filter(|version| (8..=40).contains(&major(version)))
+            .map(str::to_owned);
+    }
+}
+
+/// The version of NVIDIA's driver in a line of its tools or of its kernel part.
+pub(crate) fn driver_in(line: &str) -> Option<String> {
+    let labelled = ["Driver Version", "KMD Version", "driver_version", "driverInfo"]
+        .iter()
+        .find_map(|label| version_behind(line, label));
+    let kernel = || {
+        // `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build …`
+        let rest = line.split_once("NVRM version:")?.1;
+        rest.split_whitespace().find(|word| is_version(word))
+    };
+    labelled
+        .or_else(kernel)
+        .filter(|version| is_version(version))
+        .map(str::to_owned)
+}
+
+/// Two or three numbers, the first the branch: 390 is the oldest that still comes with systems. Windows' own number
+/// for the same driver has four.
+fn is_version(word: &str) -> bool {
+    let parts = word.split('.').count();
+    matches!(parts, 2 | 3)
+        && (300..1000).contains(&major(word))
+        && word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+}
+
+fn major(version: &str) -> u32 {
+    version
+        .split('.')
+        .next()
+        .and_then(|first| first.parse().ok())
+        .unwrap_or(0)
+}
+
+fn version_behind<'a>(line: &'a str, label: &str) -> Option<&'a str> {
+    let rest = line
+        .split_once(label)?
+        .1
+        .trim_start_matches([' ', '\t', ':', '=']);
+    let end = rest
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|version| version.contains('.'))
 }
 
 /// Two or three rows a card: name and bus; usage and memory; whether it is cut.

@@ -23,6 +23,9 @@ const FILES: [&str; 8] = [
 pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     // What the recorder's keys hold is read by the judgement.
     let recorded = text.recorded && text.key.starts_with("/sys/bus/pci/devices/");
+    if text.key.starts_with("/sys/class/kfd/kfd/topology/nodes/") {
+        return;
+    }
     let of_key = FILES
         .iter()
         .find(|file| text.lower_key.ends_with(**file))
@@ -107,7 +110,7 @@ fn gpu(told: &mut Told, card: Option<u32>, pci: Option<String>) -> &mut Sighting
 }
 
 /// KFD writes 110501 for gfx1151 and 90010 for gfx90a.
-fn isa(version: u64) -> Option<String> {
+pub(crate) fn isa(version: u64) -> Option<String> {
     let (major, minor, step) = (version / 10_000, version / 100 % 100, version % 100);
     gfx_in(&format!("gfx{major}{minor:x}{step:x}")).filter(|_| (7..=20).contains(&major))
 }

@@ -285,3 +285,105 @@ fn system(line: &str, told: &mut Told) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::told::tests::told_by;
+
+    /// Name, own, shared and used, in MiB.
+    type Row = (String, Option<u64>, Option<u64>, Option<u64>);
+
+    fn rows(told: &Told) -> Vec<Row> {
+        let mib = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0 >> 20);
+        told.gpus
+            .iter()
+            .map(|gpu| (gpu.name.clone(), mib(gpu.own), mib(gpu.shared), mib(gpu.used)))
+            .collect()
+    }
+
+    #[test]
+    fn a_log_of_dxgi_in_two_passes_is_one_adapter() {
+        let told = told_by(
+            "windows",
+            "ollama DXGI",
+            "[DXGI] Adapter Description: Intel(R) Arc(TM) 130V GPU (16GB), LUID: 0x000000000000FF6B, Dedicated: 0.12 GB, Shared: 27.45 GB\n\
+             [DXGI] Adapter Description: Microsoft Basic Render Driver, LUID: 0x000000000001038E, Dedicated: 0.00 GB, Shared: 27.45 GB\n\
+             Integrated GPU (Intel(R) Arc(TM) 130V GPU (16GB)) with LUID 0x000000000000ff6b detected. Shared Total: 29470189240.00 bytes (27.45 GB), Shared Usage: 1070800896.00 bytes (1.00 GB), Dedicated Total: 134217728.00 bytes (0.12 GB), Dedicated Usage: 0.00",
+        );
+        let arc = (
+            "Intel(R) Arc(TM) 130V GPU (16GB)".to_owned(),
+            Some(128),
+            Some(28_104),
+            Some(1021),
+        );
+        assert_eq!(rows(&told), [arc]);
+        assert_eq!(told.software, ["Microsoft Basic Render Driver"]);
+    }
+
+    #[test]
+    fn thirty_two_bits_say_no_size() {
+        for (key, line, size) in [
+            ("WMI AdapterRAM", "4293918720", None),
+            ("WMI", "Win32_VideoController.AdapterRAM = 4293918720 bytes", None),
+            ("WMI AdapterRAM", "4294967295", None),
+            (
+                "WMI Name|AdapterRAM",
+                "Intel(R) HD Graphics 4000|2158112768",
+                Some(2058),
+            ),
+        ] {
+            let told = told_by("windows", key, line);
+            assert_eq!(rows(&told)[0].1, size, "{line}");
+            assert!(told.gpus[0].weak, "{line}");
+        }
+    }
+
+    #[test]
+    fn dxdiag_and_the_registry_say_what_is_dedicated() {
+        let told = told_by(
+            "windows",
+            "dxdiag/DXGI",
+            "Dedicated Memory: 8448 MB\nShared Memory: 12197 MB\nDisplay Memory: 20645 MB",
+        );
+        assert_eq!(rows(&told), [(String::new(), Some(8448), Some(12_197), None)]);
+        let told = told_by(
+            "windows",
+            "reg query",
+            "    DriverDesc    REG_SZ    AMD Radeon RX 6800 XT\n    HardwareInformation.qwMemorySize    REG_QWORD    0x3ff000000",
+        );
+        assert_eq!(
+            rows(&told),
+            [("AMD Radeon RX 6800 XT".to_owned(), Some(16_368), None, None)]
+        );
+    }
+
+    #[test]
+    fn another_program_hands_on_what_dxgi_said() {
+        let told = told_by(
+            "windows",
+            "launcher log",
+            "GPUInfo(index=None, name='NVIDIA GeForce RTX 4080', dedicated_gpu_memory=17171480576, dedicated_system_memory=None, shared_system_memory=None, avail_dedicated_gpu_memory=15920529408)",
+        );
+        let [gpu] = told.gpus.as_slice() else {
+            panic!("{:?}", told.gpus)
+        };
+        assert_eq!(
+            (gpu.own, gpu.free),
+            (Some(Bytes(17_171_480_576)), Some(Bytes(15_920_529_408)))
+        );
+    }
+
+    #[test]
+    fn ram_by_systeminfo_and_wmi() {
+        for (line, bytes) in [
+            ("Total Physical Memory:     16,429 MB", Bytes::mib(16_429)),
+            ("TotalPhysicalMemory : 34190458880", Bytes(34_190_458_880)),
+            ("TotalVisibleMemorySize : 16643068", Bytes::kib(16_643_068)),
+            ("Installed Physical Memory (RAM)	32.0 GB", Bytes::gib(32)),
+        ] {
+            let told = told_by("windows", "systeminfo", line);
+            assert_eq!(told.ram.first().and_then(|ram| ram.total), Some(bytes), "{line}");
+        }
+    }
+}

@@ -4,6 +4,8 @@
 //! This binary is its own disposable child, as our programs are, so it needs a `main` of its own: the tests run
 //! under `libtest-mimic` instead of the usual harness.
 
+mod watch;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -65,13 +67,14 @@ fn main() -> ExitCode {
         ("drivers_that_all_hang_cost_one_wait", "HANGS", "HANGS", all_hang),
         ("a_processor_that_draws_is_no_gpu", "", "", rasteriser),
     ];
-    let trials = tests.map(|(name, nvml, vulkan, check)| {
+    let probes = tests.map(|(name, nvml, vulkan, check)| {
         Trial::test(name, move || {
             check(&Seen::of(nvml, vulkan)?);
             Ok(())
         })
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+    let trials = probes.into_iter().chain(watch::trials()).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 type Check = fn(&Seen);

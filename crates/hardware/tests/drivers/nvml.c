@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TWO_CARDS, NO_SIZE, ONE_CUT, ONE_LOST, NOT_LOADED, MISMATCH, HANGS, CRASHES };
+enum { TWO_CARDS, NO_SIZE, ONE_CUT, ONE_LOST, NOT_LOADED, MISMATCH, HANGS, CRASHES, HANGS_LATER };
 enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, GPU_LOST = 15, LIB_MISMATCH = 18 };
 
 struct memory { unsigned version; unsigned long long total, reserved, free, used; };
@@ -26,6 +26,7 @@ int nvmlInit_v2(void) {
 int nvmlShutdown(void) { return OK; }
 int nvmlSystemGetDriverVersion(char *out, unsigned size) { strncpy(out, "580.95.05", size); return OK; }
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = PLAY == TWO_CARDS || PLAY == ONE_LOST ? 2 : 1; return OK; }
+int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 13000; return OK; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **out) {
     if (PLAY == ONE_LOST && index == 1) return GPU_LOST;
     *out = &cards[index];
@@ -47,7 +48,10 @@ int nvmlDeviceGetPciInfo_v3(void *card, struct pci *out) {
     return OK;
 }
 int nvmlDeviceGetMemoryInfo_v2(void *card, struct memory *out) {
+    static int asked;
     if (PLAY == NO_SIZE) return NOT_SUPPORTED;
+    /* The third question is never answered: a driver that is reset while somebody watches. */
+    if (PLAY == HANGS_LATER && ++asked > 2) sleep(600);
     out->total = is_slice(card) ? 10ull << 30 : 24ull << 30;
     out->used = 1ull << 30;
     out->free = out->total - out->used;
@@ -72,3 +76,15 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *card, unsigned place, void **out) 
     *out = &slices[place == 3];
     return OK;
 }
+
+/* Half of what is used belongs to whoever started the program that asks, the other half to nobody we know. */
+struct process { unsigned pid; unsigned long long used; unsigned slice, part; };
+int nvmlDeviceGetComputeRunningProcesses_v3(void *card, unsigned *count, struct process *out) {
+    (void)card;
+    unsigned room = *count;
+    *count = 1;
+    if (room < 1) return 7;
+    out[0] = (struct process){ (unsigned)getppid(), 512ull << 20, 0, 0 };
+    return OK;
+}
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *card, unsigned *count, struct process *out) { (void)card; (void)out; *count = 0; return OK; }

@@ -78,6 +78,7 @@ fn a_card_that_nvml_and_vulkan_list_is_one() {
     };
     facts.nvml = Some(Nvml::Answered {
         driver: String::new(),
+        cuda: None,
         devices: vec![card(0), card(1)],
     });
     let seen = |index: usize| VulkanDevice {
@@ -195,4 +196,183 @@ fn windows_counts_a_card_by_its_own_memory_and_a_processors_gpu_by_what_it_may_b
     let machine = judge(&facts);
     assert_eq!(only(&machine).total, Bytes::gib(96));
     assert_eq!(only(&machine).shared_with_ram(), Bytes::ZERO);
+}
+
+/// The compute driver's topology: a processor, and a GPU with `bank` of its own.
+fn topology(facts: &mut Facts, gfx: &str, location: &str, bank: Bytes) {
+    const NODES: &str = "/sys/class/kfd/kfd/topology/nodes";
+    let mut keep = |file: &str, lines: &[&str]| {
+        let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+        facts.facts.insert(format!("{NODES}/{file}"), lines);
+    };
+    keep("0/properties", &["cpu_cores_count 32", "simd_count 0"]);
+    keep(
+        "0/mem_banks/0/properties",
+        &["heap_type 0", "size_in_bytes 66000000000"],
+    );
+    keep(
+        "1/properties",
+        &[
+            "cpu_cores_count 0",
+            "simd_count 80",
+            &format!("gfx_target_version {gfx}"),
+            &format!("location_id {location}"),
+            "domain 0",
+        ],
+    );
+    let size = format!("size_in_bytes {}", bank.0);
+    keep("1/mem_banks/0/properties", &["heap_type 1", &size, "width 384"]);
+}
+
+#[test]
+fn the_compute_driver_alone_tells_a_card_and_its_memory() {
+    let mut facts = asked("linux", Bytes::gib(64));
+    topology(&mut facts, "110000", "768", Bytes::gib(24));
+    let machine = judge(&facts);
+    let card = only(&machine);
+    assert_eq!(
+        (card.id.as_str(), card.kind, card.total),
+        ("pci-0000:03:00.0", DeviceKind::Discrete, Bytes::gib(24))
+    );
+    assert_eq!(card.platform.architecture.as_deref(), Some("gfx1100"));
+    assert!(card.backends.contains(&Backend::Rocm), "{card:?}");
+
+    topology(&mut facts, "110501", "50432", Bytes::gib(96));
+    let machine = judge(&facts);
+    let inside = only(&machine);
+    assert_eq!(
+        (inside.id.as_str(), inside.kind, inside.total),
+        ("pci-0000:c5:00.0", DeviceKind::Unified, Bytes::gib(96))
+    );
+    assert_eq!(inside.shared_with_ram(), Bytes::ZERO, "set aside by the firmware");
+}
+
+#[test]
+fn the_compute_driver_fills_in_for_a_missing_file() {
+    let mut facts = asked("linux", Bytes::gib(64));
+    topology(&mut facts, "110000", "768", Bytes::gib(24));
+    for (file, value) in [
+        ("class", "0x030000"),
+        ("vendor", "0x1002"),
+        ("device", "0x744c"),
+        ("driver", "amdgpu"),
+    ] {
+        let key = format!("/sys/bus/pci/devices/0000:03:00.0/{file}");
+        facts.facts.insert(key, vec![value.to_owned()]);
+    }
+    let machine = judge(&facts);
+    let card = only(&machine);
+    assert_eq!(
+        (card.kind, card.total, card.source.as_str()),
+        (DeviceKind::Discrete, Bytes::gib(24), "KFD mem_banks")
+    );
+    let own = "/sys/bus/pci/devices/0000:03:00.0/mem_info_vram_total";
+    facts.facts.insert(own.to_owned(), vec!["25753026560".to_owned()]);
+    assert_eq!(
+        only(&judge(&facts)).source,
+        "amdgpu mem_info_vram_total",
+        "the driver's own file stands"
+    );
+}
+
+#[test]
+fn windows_grants_less_than_nvml_calls_free() {
+    let mut facts = asked("windows", Bytes::gib(32));
+    facts.nvml = Some(Nvml::Answered {
+        driver: "581.57".into(),
+        cuda: Some("13.0".into()),
+        devices: vec![NvmlDevice {
+            name: "NVIDIA GeForce RTX 4080".to_owned(),
+            memory: Reading::Known(NvmlMemory {
+                total_bytes: Bytes::gib(16),
+                free_bytes: Bytes::gib(15),
+                used_bytes: Bytes::gib(1),
+            }),
+            compute: Some((8, 9)),
+            ..NvmlDevice::default()
+        }],
+    });
+    let adapter = |budget| DxgiAdapter {
+        name: "NVIDIA GeForce RTX 4080".to_owned(),
+        vendor_id: Some(0x10de),
+        dedicated_video_bytes: Some(Bytes::mib(16_048)),
+        local_budget_bytes: Some(budget),
+        ..DxgiAdapter::default()
+    };
+    for (budget, free) in [
+        (Bytes::gib(13), Bytes::gib(13)),
+        (Bytes::mib(15_500), Bytes::gib(15)),
+    ] {
+        facts.dxgi = Some(Asked::Answered {
+            devices: vec![adapter(budget)],
+        });
+        let machine = judge(&facts);
+        let card = only(&machine);
+        assert_eq!((card.total, card.free), (Bytes::gib(16), free));
+        let platform = &card.platform;
+        assert_eq!(platform.architecture.as_deref(), Some("8.9"));
+        assert_eq!(platform.driver.as_deref(), Some("581.57"));
+        assert_eq!(platform.cuda.as_deref(), Some("13.0"));
+    }
+}
+
+#[test]
+fn the_driver_is_named_whoever_told() {
+    let card = "|   0  NVIDIA L4        Off | 00000000:01:00.0 Off | 0 |";
+    let memory = "| N/A 38C P8 9W / 72W |  0MiB / 23034MiB | 0% Default |";
+    for (key, lines, driver, cuda) in [
+        (
+            "nvidia-smi",
+            vec![
+                "| NVIDIA-SMI 580.95.05      Driver Version: 580.95.05      CUDA Version: 13.0     |",
+                card,
+                memory,
+            ],
+            "580.95.05",
+            Some("13.0"),
+        ),
+        (
+            "nvidia-smi",
+            vec![
+                "| NVIDIA-SMI 617.42      KMD Version: 617.42        CUDA UMD Version: 13.4     |",
+                card,
+                memory,
+            ],
+            "617.42",
+            Some("13.4"),
+        ),
+        (
+            "nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader",
+            vec!["NVIDIA L4, 535.183.01, 23034 MiB"],
+            "535.183.01",
+            None,
+        ),
+        (
+            "/proc/driver/nvidia/version",
+            vec![
+                "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build",
+                "GCC version:  gcc version 13.3.0",
+            ],
+            "570.133.20",
+            None,
+        ),
+    ] {
+        let mut facts = Facts {
+            os: "linux".to_owned(),
+            ..Facts::default()
+        };
+        let text = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        facts.facts.insert(
+            "nvidia-smi -L".to_owned(),
+            text(&["GPU 0: NVIDIA L4 (UUID: GPU-aa)"]),
+        );
+        facts.facts.insert(key.to_owned(), text(&lines));
+        let machine = judge(&facts);
+        let platform = &machine.devices[0].platform;
+        assert_eq!(
+            (platform.driver.as_deref(), platform.cuda.as_deref()),
+            (Some(driver), cuda),
+            "{key}"
+        );
+    }
 }

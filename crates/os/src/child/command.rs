@@ -19,6 +19,7 @@ pub struct Command {
     pub(super) log: Option<AppendLog>,
     pub(super) lines_waiting: usize,
     pub(super) watched: bool,
+    pub(super) listening: bool,
 }
 
 impl Command {
@@ -32,6 +33,7 @@ impl Command {
             log: None,
             lines_waiting: LINES_WAITING,
             watched: false,
+            listening: false,
         }
     }
 
@@ -88,6 +90,13 @@ impl Command {
     #[must_use]
     pub const fn watched(mut self) -> Self {
         self.watched = true;
+        self
+    }
+
+    /// Gives the child a standard input, for [`Child::say`]. It ends when the child is let go.
+    #[must_use]
+    pub const fn listening(mut self) -> Self {
+        self.listening = true;
         self
     }
 

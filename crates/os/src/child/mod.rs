@@ -9,7 +9,8 @@
 //! notice by itself, and a llama-server that loads a model may take seconds. A child that starts others is
 //! therefore started with [`Command::watched`], which gives it the same small shell as on macOS.
 //!
-//! A child is given the environment that the caller lists and nothing else, no standard input, and its output
+//! A child is given the environment that the caller lists and nothing else, no standard input unless it is to be
+//! spoken to ([`Command::listening`]), and its output
 //! is always drained: a reader that does not keep up loses lines, and is told how many, but never blocks the
 //! child. No shell, and no output without a limit.
 

@@ -1,6 +1,7 @@
 use std::fmt;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::process::{self, Stdio};
+use std::process::{self, ChildStdin, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,6 +48,7 @@ pub struct Child {
     program: PathBuf,
     pid: u32,
     lines: Option<mpsc::Receiver<Line>>,
+    input: Option<ChildStdin>,
     shared: Arc<Shared>,
 }
 
@@ -125,6 +127,13 @@ impl Child {
         self.lines.take()
     }
 
+    /// Says one line to a child that was started with [`Command::listening`]. Waits while the child's input is
+    /// full, so a caller that has the answer to one line before it says the next is never held up.
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
+        let input = self.input.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        input.write_all(format!("{line}\n").as_bytes())
+    }
+
     /// How it ended, if it has.
     #[must_use]
     pub fn exit(&self) -> Option<Exit> {
@@ -180,7 +189,11 @@ fn start(command: Command, sink: &Arc<Mutex<Sink>>) -> Result<Child, ChildError>
         .args(&command.arguments)
         .env_clear()
         .envs(command.environment)
-        .stdin(Stdio::null())
+        .stdin(if command.listening {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     if let Some(folder) = &command.folder {
@@ -193,7 +206,7 @@ fn start(command: Command, sink: &Arc<Mutex<Sink>>) -> Result<Child, ChildError>
             SpawnFailure::NoSpawner => ChildError::NoSpawner,
         })?;
     let pid = child.id();
-    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let shared = Arc::new(Shared {
         state: Mutex::new(State {
             group: Some(group),
@@ -208,6 +221,7 @@ fn start(command: Command, sink: &Arc<Mutex<Sink>>) -> Result<Child, ChildError>
         program,
         pid,
         lines: None,
+        input,
         shared: Arc::clone(&shared),
     };
     let spawn_error = |source| ChildError::Spawn {
@@ -232,10 +246,10 @@ fn start(command: Command, sink: &Arc<Mutex<Sink>>) -> Result<Child, ChildError>
 
 fn reader(
     from: Stream,
-    pipe: impl std::io::Read + Send + 'static,
+    pipe: impl io::Read + Send + 'static,
     sink: &Arc<Mutex<Sink>>,
     shared: &Arc<Shared>,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let (sink, shared) = (Arc::clone(sink), Arc::clone(shared));
     let body = move || {
         drain(from, pipe, &sink);

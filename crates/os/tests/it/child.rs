@@ -225,3 +225,29 @@ fn a_short_run_does_not_wait_for_what_left_its_group() {
         "waited for a stranger"
     );
 }
+
+#[tokio::test]
+async fn a_listening_child_answers_line_by_line_and_ends_when_it_is_let_go() {
+    let mut child = shell("while read -r line; do echo \"heard $line\"; done")
+        .listening()
+        .spawn()
+        .unwrap();
+    let pid = child.pid();
+    let mut lines = child.lines().unwrap();
+    for word in ["one", "two"] {
+        child.say(word).unwrap();
+        let answer = tokio::time::timeout(PATIENCE, lines.recv()).await.unwrap();
+        let text = format!("heard {word}");
+        assert_eq!(
+            answer,
+            Some(Line::Text {
+                from: Stream::Out,
+                text
+            })
+        );
+    }
+    drop(child);
+    assert!(gone(pid).await, "it still waits for a line");
+    let mut deaf = shell("sleep 60").spawn().unwrap();
+    assert!(deaf.say("anybody?").is_err());
+}

@@ -21,6 +21,15 @@ import { Shortcuts } from "./Shortcuts";
 
 const SECTIONS = ["appearance", "engines", "hub", "endpoint", "shortcuts", "about", "aboutApp"] as const;
 
+/** How often the status bar is read. */
+const SAMPLE_EVERY_MS = { fast: 500, normal: 1500, slow: 5000 } as const;
+
+/** The nearest of the three: a terminal may have set another. */
+function samplingOf({ sampleEveryMs = SAMPLE_EVERY_MS.normal }: Settings): keyof typeof SAMPLE_EVERY_MS {
+  if (sampleEveryMs < 1000) return "fast";
+  return sampleEveryMs > 3000 ? "slow" : "normal";
+}
+
 export function SettingsPage() {
   const { t } = useTranslation();
   const { section } = useSearch({ from: "/settings" });
@@ -105,6 +114,17 @@ export function SettingsPage() {
                 label={t("settings.statusBar")}
                 checked={now.statusBar !== false}
                 onChange={(statusBar) => set({ statusBar })}
+              />
+            </Row>
+            <Row name={t("settings.sampling")} about={t("settings.samplingAbout")}>
+              <Choice
+                label={t("settings.sampling")}
+                value={samplingOf(now)}
+                options={(["fast", "normal", "slow"] as const).map((value) => ({
+                  value,
+                  label: t(`settings.samplings.${value}`),
+                }))}
+                onChange={(sampling) => set({ sampleEveryMs: SAMPLE_EVERY_MS[sampling] })}
               />
             </Row>
           </Group>
