@@ -76,6 +76,7 @@ async fn start(environment: &Environment) -> Result<(Arc<App>, KeptFront), Fault
     log::start(&config.home, environment);
     let app = App::start(config).await?;
     app.take_up_transfers();
+    app.watch_library();
     // Other programs lose their door when all its ports are taken; the window works all the same, and the
     // settings page shows why and tries again.
     let front = KeptFront::start(Arc::clone(&app), FRONT_PORT).await;

@@ -66,6 +66,25 @@ const SHOTS = [
   ["picker", "ready", "#/", (page) => page.keyboard.press("Control+k")],
   ["picker-full", "full", "#/", (page) => page.keyboard.press("Control+k")],
   ["models", "full", "#/models"],
+  ["model-elsewhere", "full", "#/models?model=ollama%3Agemma3%3A4b"],
+  ["hub", "full", "#/models?hub=qwen3"],
+  ["hub-empty", "full", "#/models?hub="],
+  ["hub-nothing", "full", "#/models?hub=zeppelin"],
+  ["hub-repo", "full", "#/models?hub=qwen3&repo=unsloth%2FQwen3-8B-GGUF"],
+  ["hub-gated", "full", "#/models?hub=qwen3&repo=harbour-lab%2FQwen3-Pilot-32B-GGUF"],
+  ["hub-down", "hubDown", "#/models?hub=qwen3"],
+  ["folders", "full", "#/settings?section=folders"],
+  [
+    "folders-move",
+    "full",
+    "#/settings?section=folders",
+    async (page) => {
+      await page.getByRole("button", { name: "Move", exact: true }).click();
+      await page.getByRole("textbox", { name: "New folder" }).fill("/mnt/big/models");
+      await page.keyboard.press("Enter");
+      await page.waitForTimeout(300);
+    },
+  ],
   ["model", "full", "#/models?model=qwen3-8b%3AQ4_K_M"],
   [
     "model-end",

@@ -108,6 +108,8 @@ impl App {
             config.catalog,
             hub.clone(),
             memo.clone(),
+            config.elsewhere.clone(),
+            &bus,
             jobs.child(),
         ));
         let sampler = Arc::new(SamplerOwner::new(

@@ -1,8 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plimsoll_catalog::Catalog;
 use plimsoll_hardware::facts::Drivers;
-use plimsoll_hub::HubConfig;
+use plimsoll_hub::{HubConfig, OtherPlaces, Source};
 use plimsoll_os::{Environment, Places};
 use plimsoll_wire::{Fault, FaultCode};
 
@@ -17,6 +17,8 @@ pub struct Config {
     pub(crate) places: Places,
     pub(crate) environment: Environment,
     pub(crate) hub: HubConfig,
+    /// Where other programs keep their models.
+    pub(crate) elsewhere: Vec<Source>,
     pub(crate) catalog: &'static Catalog,
     pub(crate) drivers: Drivers,
     /// Of newer catalogs.
@@ -45,6 +47,7 @@ impl Config {
             places,
             environment: environment.clone(),
             hub,
+            elsewhere: OtherPlaces::from_environment(environment, Path::new("/")).0,
             catalog,
             drivers: Drivers::Thread,
         })

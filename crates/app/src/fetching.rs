@@ -9,6 +9,7 @@ use crate::engines::Choice;
 use crate::fault::Failed;
 use crate::machine::{Freshness, RamSpeed};
 use crate::models::Order;
+use crate::moving::MOVE;
 use crate::refresh::refresh;
 use crate::transfers::Brought;
 
@@ -33,7 +34,7 @@ impl App {
     pub(crate) async fn refresh_catalog(&self) -> Result<CatalogReply, Failed> {
         let config = self.config();
         let hub = self.models.hub();
-        refresh(hub, &config.home, config.publisher.as_ref(), config.catalog).await
+        refresh(&hub, &config.home, config.publisher.as_ref(), config.catalog).await
     }
 
     /// Takes up the downloads that the end of the last run cut off; those that a person stopped stay stopped. For
@@ -45,6 +46,10 @@ impl App {
         }
         self.jobs.keep(|_| async move {
             for id in cut {
+                if id == MOVE {
+                    app.resume_move().await;
+                    continue;
+                }
                 tracing::info!(transfer = id, "a download that was cut off goes on");
                 if let Ok(order) = app.models.order(&id).await {
                     app.fetch_model(order);

@@ -19,6 +19,8 @@ mod learned;
 mod machine;
 mod memo;
 mod models;
+mod moving;
+mod noticing;
 mod plans;
 mod refresh;
 mod router;

@@ -9,6 +9,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::models::KnownHashes;
+use crate::moving::MovePlan;
+
 const SETTINGS: &str = "settings";
 const BANDWIDTH: &str = "memo.bandwidth";
 const MACHINE: &str = "machine.overrides";
@@ -16,6 +19,10 @@ const LAST_MODEL: &str = "memo.lastModel";
 const SET_UP: &str = "memo.setUp";
 const DAMAGED: &str = "memo.damagedModels";
 const LICENCES: &str = "memo.licencesAccepted";
+const MODEL_FOLDERS: &str = "memo.modelFolders";
+const HASHES: &str = "memo.hashes";
+const LIBRARY: &str = "memo.libraryFolder";
+const MOVE: &str = "memo.libraryMove";
 
 /// The measured memory bandwidth of the machine that is named. Records of before the last three fields were
 /// kept whatever else the machine did, so they count as disturbed.
@@ -165,6 +172,53 @@ impl Memo {
         } else {
             Ok(())
         }
+    }
+
+    /// Folders whose models are listed beside the library's, in the order they were named.
+    pub(crate) async fn model_folders(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.get(MODEL_FOLDERS).await?.unwrap_or_default())
+    }
+
+    pub(crate) async fn change_model_folders(
+        &self,
+        change: impl FnOnce(&mut Vec<String>),
+    ) -> Result<(), StoreError> {
+        let mut all = self.model_folders().await?;
+        change(&mut all);
+        self.set(MODEL_FOLDERS, &all).await
+    }
+
+    /// The library's folder where one was chosen.
+    pub(crate) async fn library_folder(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.get::<Option<String>>(LIBRARY).await?.flatten())
+    }
+
+    /// `None`: the usual one.
+    pub(crate) async fn keep_library_folder(&self, folder: Option<&str>) -> Result<(), StoreError> {
+        self.set(LIBRARY, &folder).await
+    }
+
+    /// The move of the library that is not finished.
+    pub(crate) async fn library_move(&self) -> Result<Option<MovePlan>, StoreError> {
+        Ok(self.get::<Option<MovePlan>>(MOVE).await?.flatten())
+    }
+
+    pub(crate) async fn keep_library_move(&self, plan: Option<&MovePlan>) -> Result<(), StoreError> {
+        self.set(MOVE, &plan).await
+    }
+
+    /// Hashes of files outside the library, which took minutes to make.
+    pub(crate) async fn hashes(&self) -> Result<KnownHashes, StoreError> {
+        Ok(self.get(HASHES).await?.unwrap_or_default())
+    }
+
+    pub(crate) async fn change_hashes(
+        &self,
+        change: impl FnOnce(&mut KnownHashes),
+    ) -> Result<(), StoreError> {
+        let mut all = self.hashes().await?;
+        change(&mut all);
+        self.set(HASHES, &all).await
     }
 
     /// A value that this version cannot read counts as never set.

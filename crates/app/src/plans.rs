@@ -156,8 +156,10 @@ impl Planner {
         let on_disk = models.on_disk().await?;
         let licences = models.licences().await?;
         let mut listed = Vec::new();
-        for model in &on_disk {
-            listed.push(self.listed(&ground, models, model).await);
+        let found = on_disk.iter().map(|model| model.found.clone()).collect();
+        let frees = models.library().frees(found).await?;
+        for (model, frees) in on_disk.iter().zip(frees) {
+            listed.push(self.listed(&ground, models, model, frees).await);
         }
         let catalog = self.catalog.models().map(|model| {
             let variants = model.variants.iter().map(|variant| {
@@ -175,8 +177,12 @@ impl Planner {
         Ok(wire::Library {
             catalog: catalog.collect(),
             folder: models.folder().display().to_string(),
-            used_bytes: on_disk.iter().map(|model| model.found.bytes.0).sum(),
-            free_bytes: models.library.free_space()?.0,
+            used_bytes: on_disk
+                .iter()
+                .filter(|model| model.found.keeper().is_none())
+                .map(|model| model.found.bytes.0)
+                .sum(),
+            free_bytes: models.library().free_space()?.0,
             models: listed,
         })
     }
@@ -191,11 +197,49 @@ impl Planner {
     ) -> Result<wire::LibraryModel, Failed> {
         let machine = self.machine.read(freshness, speed).await?;
         let ground = self.ground(models, &[], machine).await?;
-        Ok(self.listed(&ground, models, model).await)
+        let frees = models.library().frees(vec![model.found.clone()]).await?;
+        let frees = frees.into_iter().next().unwrap_or_default();
+        Ok(self.listed(&ground, models, model, frees).await)
+    }
+
+    /// What a variant at the hub would do here, from its header. A header that cannot be read or planned is told
+    /// beside the others of its repository.
+    pub(crate) async fn at_hub(
+        &self,
+        models: &Models,
+        repo: &str,
+        path: &str,
+    ) -> Result<wire::HubFit, Failed> {
+        let judged = models.judge_at_hub(repo, path).await?;
+        let ground = self.here(models, &[], RECENT).await?;
+        let plan = |projector| {
+            let wishes = Wishes {
+                projector,
+                ..Wishes::default()
+            };
+            let plan = self.plan(&ground, &judged.shape, &wishes)?;
+            Ok::<_, Failed>(to_wire::plan(&judged.id, &plan))
+        };
+        let (planned, fault) = match plan(None) {
+            Ok(plan) => (Some(plan), None),
+            Err(failed) => (None, Some(failed.into())),
+        };
+        Ok(wire::HubFit {
+            plan: planned,
+            with_projector: judged.projector.and_then(|bytes| plan(Some(bytes)).ok()),
+            fault,
+            fetched_bytes: judged.fetched.0,
+        })
     }
 
     /// A file that cannot be read or planned is listed with its fault: it is on the disk and takes space.
-    async fn listed(&self, ground: &Ground, models: &Models, model: &OnDisk) -> wire::LibraryModel {
+    async fn listed(
+        &self,
+        ground: &Ground,
+        models: &Models,
+        model: &OnDisk,
+        frees: Bytes,
+    ) -> wire::LibraryModel {
         let inspected = match model.first_file() {
             Ok(path) => models.inspect(path).await,
             Err(failed) => Err(failed),
@@ -223,7 +267,10 @@ impl Planner {
             name: models.name_of(model).await,
             quant: quant.unwrap_or_default(),
             architecture: architecture.unwrap_or_default(),
+            keeper: model.found.keeper().map(to_wire::keeper),
+            missing: model.found.missing.clone(),
             bytes: model.found.bytes.0,
+            frees_bytes: frees.0,
             path: model
                 .found
                 .files

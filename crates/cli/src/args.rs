@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     Recommend(RecommendArgs),
     Models(ModelsArgs),
+    Search(SearchArgs),
     Pull(PullArgs),
     Import {
         path: PathBuf,
@@ -37,6 +38,9 @@ pub(crate) enum Command {
         id: String,
     },
     Remove(RemoveArgs),
+    Duplicates(DuplicatesArgs),
+    #[command(subcommand, arg_required_else_help = true)]
+    Folder(FolderCommand),
     #[command(subcommand, arg_required_else_help = true)]
     Engine(EngineCommand),
     Serve {
@@ -194,6 +198,26 @@ pub(crate) struct RecommendArgs {
 pub(crate) struct ModelsArgs {
     #[arg(long)]
     pub(crate) refresh: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    #[arg(required = true, value_name = "WORDS|ORG/REPO")]
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DuplicatesArgs {
+    #[arg(long)]
+    pub(crate) compare: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FolderCommand {
+    List,
+    Add { path: PathBuf },
+    Remove { path: PathBuf },
+    Move { path: PathBuf },
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,8 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use plimsoll_os::process;
+use plimsoll_os::{files, process};
+use plimsoll_testkit::hub::FakeFile;
 use plimsoll_testkit::real;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -246,4 +247,55 @@ fn serve_is_adopted_and_taken_over() {
         "nobody listens any more, see {}",
         run.display()
     );
+}
+
+#[test]
+fn models_of_other_programs_answer_where_they_lie() {
+    let place = Place::fresh();
+    place
+        .run(&["engine", "add", text(&real::engine_dir()), "--json"])
+        .reply();
+    let file = real::model(real::SMOLLM2);
+    // Names only: a second name of the same bytes is what these programs would have copied.
+    let link = |to: &str| {
+        let to = place.path(to);
+        files::create_dir(to.parent().unwrap()).unwrap();
+        files::link_or_copy(&file, &to).unwrap();
+        to
+    };
+    let (sha256, bytes) = (sha256_of(&file), std::fs::metadata(&file).unwrap().len());
+    let blob = link(&format!("person/.ollama/models/blobs/sha256-{sha256}"));
+    place.file(
+        "person/.ollama/models/manifests/registry.ollama.ai/library/smollm2/135m",
+        format!(
+            r#"{{"layers":[{{"mediaType":"application/vnd.ollama.image.model","digest":"sha256:{sha256}","size":{bytes}}}]}}"#
+        ),
+    );
+    link("person/.lmstudio/models/some body/Größe-GGUF/a model.gguf");
+    let models = place.run(&["models", "--json"]).reply();
+    let kept: Vec<(&str, &str)> = models["models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| (model["keeper"].as_str().unwrap(), model["id"].as_str().unwrap()))
+        .collect();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    for (keeper, id) in kept {
+        let seen = place.run(&["ask", "--check", "--model", id, "--json"]).reply();
+        assert!(
+            !seen["answer"].as_str().unwrap().trim().is_empty(),
+            "{keeper}: {seen}"
+        );
+    }
+    let twice = place.run(&["duplicates", "--json"]).reply();
+    assert_eq!(
+        twice["same"],
+        serde_json::json!([]),
+        "two names of one file take no space"
+    );
+    assert_eq!(std::fs::metadata(&blob).unwrap().len(), bytes, "as it was");
+}
+
+fn sha256_of(path: &std::path::Path) -> String {
+    FakeFile::lfs(std::fs::read(path).unwrap()).sha256().to_owned()
 }

@@ -42,24 +42,17 @@ impl Header {
     /// Reads a head from its first byte on. `file_bytes` is the length of the whole file, also when `input` holds
     /// only its beginning; [`HeaderError::Cut`] then says how many bytes are needed.
     pub fn read(input: impl Read, file_bytes: Bytes, limits: &Limits) -> Result<Self, HeaderError> {
+        Ok(Self::read_placed(input, file_bytes, limits)?.0)
+    }
+
+    /// The same, with the place where the list of tensors begins: what [`Self::read_apart`] goes by.
+    pub fn read_placed(
+        input: impl Read,
+        file_bytes: Bytes,
+        limits: &Limits,
+    ) -> Result<(Self, Bytes), HeaderError> {
         let mut source = Source::new(input, file_bytes, limits);
-        let magic: [u8; 4] = match source.bytes() {
-            // Too short to say what it is.
-            Err(HeaderError::Cut { .. }) => return Err(HeaderError::NotGguf),
-            other => other?,
-        };
-        if &magic != b"GGUF" {
-            return Err(HeaderError::NotGguf);
-        }
-        let version = source.u32()?;
-        if version != 0 && version.trailing_zeros() >= 16 {
-            return Err(HeaderError::bad("version", BadReason::ByteOrder));
-        }
-        if !(2..=3).contains(&version) {
-            return Err(HeaderError::bad("version", BadReason::Version(version)));
-        }
-        let tensor_count = source.count(Limited::Tensors, limits.tensors)?;
-        let entry_count = source.count(Limited::MetadataEntries, limits.metadata_entries)?;
+        let (version, tensor_count, entry_count) = opening(&mut source, limits)?;
 
         let mut metadata = Metadata::default();
         for _ in 0..entry_count {
@@ -71,6 +64,19 @@ impl Header {
             }
         }
 
+        let tensors_at = Bytes(source.position());
+        let header = Self::with_tensors(&mut source, (version, tensor_count), metadata, file_bytes, limits)?;
+        Ok((header, tensors_at))
+    }
+
+    /// The list of tensors from here on, held against the length of the file.
+    pub(crate) fn with_tensors<R: Read>(
+        source: &mut Source<R>,
+        (version, tensor_count): (u32, u64),
+        metadata: Metadata,
+        file_bytes: Bytes,
+        limits: &Limits,
+    ) -> Result<Self, HeaderError> {
         let alignment = u64::from(metadata.u32("general.alignment")?.unwrap_or(32));
         if !alignment.is_power_of_two() {
             return Err(HeaderError::bad(
@@ -84,7 +90,7 @@ impl Header {
         let mut seen = HashSet::new();
         let mut end = 0u64;
         for _ in 0..tensor_count {
-            let tensor = tensor(&mut source, end, limits)?;
+            let tensor = tensor(source, end, limits)?;
             if !seen.insert(tensor.name.clone()) {
                 return Err(HeaderError::bad(&tensor.name, BadReason::Twice));
             }
@@ -171,8 +177,37 @@ impl Header {
     }
 }
 
+/// What every file begins with: version, number of tensors, number of metadata entries.
+pub(crate) fn opening<R: Read>(
+    source: &mut Source<R>,
+    limits: &Limits,
+) -> Result<(u32, u64, u64), HeaderError> {
+    let magic: [u8; 4] = match source.bytes() {
+        // Too short to say what it is.
+        Err(HeaderError::Cut { .. }) => return Err(HeaderError::NotGguf),
+        other => other?,
+    };
+    if &magic != b"GGUF" {
+        return Err(HeaderError::NotGguf);
+    }
+    let version = source.u32()?;
+    if version != 0 && version.trailing_zeros() >= 16 {
+        return Err(HeaderError::bad("version", BadReason::ByteOrder));
+    }
+    if !(2..=3).contains(&version) {
+        return Err(HeaderError::bad("version", BadReason::Version(version)));
+    }
+    let tensor_count = source.count(Limited::Tensors, limits.tensors)?;
+    let entry_count = source.count(Limited::MetadataEntries, limits.metadata_entries)?;
+    Ok((version, tensor_count, entry_count))
+}
+
 /// A key or a tensor name: text that is not empty.
-fn name<R: Read>(source: &mut Source<R>, what: Limited, limit: u64) -> Result<String, HeaderError> {
+pub(crate) fn name<R: Read>(
+    source: &mut Source<R>,
+    what: Limited,
+    limit: u64,
+) -> Result<String, HeaderError> {
     let text = source.text(what, limit)?;
     let text = String::from_utf8(text)
         .map_err(|e| HeaderError::bad(&String::from_utf8_lossy(e.as_bytes()), BadReason::NotText))?;
@@ -224,7 +259,7 @@ fn tensor<R: Read>(source: &mut Source<R>, expected: u64, limits: &Limits) -> Re
 const TEXT: u32 = 8;
 const ARRAY: u32 = 9;
 
-fn value<R: Read>(
+pub(crate) fn value<R: Read>(
     source: &mut Source<R>,
     key: &str,
     kind: u32,

@@ -4,6 +4,7 @@
 //! is allocated because a number asked for it, and a file that is shorter than its own tensor list is told apart
 //! from one that is broken. Never reads tensor data, never writes, never panics.
 
+mod apart;
 mod error;
 mod header;
 mod limits;
@@ -12,6 +13,7 @@ mod set;
 mod source;
 mod tensor;
 
+pub use apart::Sibling;
 pub use error::{BadReason, HeaderError, Limited};
 pub use header::Header;
 pub use limits::Limits;

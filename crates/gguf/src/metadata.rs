@@ -76,6 +76,15 @@ impl Metadata {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
+    /// Sets a key, whatever it was.
+    pub(crate) fn set(&mut self, key: String, value: Value) {
+        self.0.insert(key, value);
+    }
+
+    pub(crate) fn unset(&mut self, key: &str) {
+        self.0.remove(key);
+    }
+
     /// Adds an entry; `false` when the key was there already (the first one stays).
     pub fn insert(&mut self, key: String, value: Value) -> bool {
         match self.0.entry(key) {

@@ -56,10 +56,26 @@ impl FileSet {
     }
 
     fn join(paths: &[PathBuf], limits: &Limits) -> Result<Self, HeaderError> {
-        let mut parts = Vec::new();
-        let mut whole: Option<Header> = None;
-        for (number, path) in (0u16..).zip(paths) {
-            let mut part = Header::read_file(path, limits)?;
+        let headers: Result<Vec<Header>, HeaderError> =
+            paths.iter().map(|path| Header::read_file(path, limits)).collect();
+        let headers = headers?;
+        let parts = paths.iter().zip(&headers).map(|(path, header)| Part {
+            path: path.clone(),
+            bytes: header.file_bytes,
+        });
+        let parts = parts.collect();
+        Ok(Self {
+            header: Header::join(headers)?,
+            parts,
+        })
+    }
+}
+
+impl Header {
+    /// The header of a split model from those of its parts, in the order of their file names.
+    pub fn join(parts: Vec<Self>) -> Result<Self, HeaderError> {
+        let mut whole: Option<Self> = None;
+        for (number, mut part) in (0u16..).zip(parts) {
             // The file names say the order; the files must agree, or two models are mixed.
             let says = part.metadata.u32("split.no")?.unwrap_or(0);
             if says != u32::from(number) {
@@ -70,10 +86,6 @@ impl FileSet {
                     },
                 ));
             }
-            parts.push(Part {
-                path: path.clone(),
-                bytes: part.file_bytes,
-            });
             part.tensors.iter_mut().for_each(|tensor| tensor.part = number);
             match &mut whole {
                 None => whole = Some(part),
@@ -92,7 +104,7 @@ impl FileSet {
                     value: format!("{count}, found {found}"),
                 },
             )),
-            _ => Ok(Self { header, parts }),
+            _ => Ok(header),
         }
     }
 }

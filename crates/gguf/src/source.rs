@@ -27,6 +27,16 @@ impl<R: Read> Source<R> {
         }
     }
 
+    /// A reader that begins in the middle of a file, at `at`.
+    pub(crate) fn from(input: R, at: Bytes, file_bytes: Bytes, limits: &Limits) -> Self {
+        Self {
+            input,
+            at: at.0,
+            file_bytes,
+            limit: limits.header_bytes,
+        }
+    }
+
     pub(crate) const fn position(&self) -> u64 {
         self.at
     }

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use plimsoll_os::files::{self, FileError};
@@ -48,6 +49,15 @@ impl Hub {
                 jobs: Root::new(),
             }),
         }
+    }
+
+    /// The same hub with its files in another folder.
+    #[must_use]
+    pub fn with_cache(&self, cache: PathBuf) -> Self {
+        let mut config = self.config().clone();
+        (config.token, config.token_origin) = self.with_token(Clone::clone);
+        config.cache = cache;
+        Self::with_ledger(config, Arc::clone(&self.inner.ledger))
     }
 
     #[must_use]

@@ -20,8 +20,11 @@ mod ledger;
 mod library;
 mod listing;
 mod metadata;
+mod moved;
 mod patience;
+mod remote_header;
 mod repair;
+mod search;
 mod space;
 mod transfer;
 mod watcher;
@@ -32,8 +35,13 @@ pub use fetch::{Archive, Fetched};
 pub use hub::Hub;
 pub use layout::{Address, Etag, LOCAL_OWNER, RepoId};
 pub use ledger::{Ledger, LedgerError, Marks, MemoryLedger, PartRecord};
-pub use library::{Checked, Found, FoundFile, FoundState, Home, Imported, Library, Odd, OddReason, Scan};
+pub use library::{
+    Checked, Comparison, CopyOf, Elsewhere, FileStamp, Found, FoundFile, FoundState, Home, Imported, Keeper,
+    Library, Looked, Odd, OddReason, OtherPlaces, Place, Relocated, Same, Scan, Source, compare,
+};
 pub use listing::{Listed, Listing};
 pub use metadata::{FileSet, Pin, RemoteFile, Wanted};
+pub use remote_header::RemoteHeader;
+pub use search::{Gate, RepoHit, RepoVariant, SEARCH_MAX, quant_of};
 pub use transfer::Traffic;
 pub use watcher::{FreshStart, Note, Pause, Unwatched, Watcher};

@@ -10,10 +10,11 @@ use plimsoll_units::Bytes;
 
 use crate::http::{bad_answer, host_of};
 use crate::layout::{is_commit, is_gguf};
+use crate::search::{Gate, short};
 use crate::{Absent, BadAnswer, Hub, HubError, RepoId};
 
 /// Whole listings take a second or two; this is for servers that never finish.
-const LISTING_TIME_MAX: Duration = Duration::from_mins(1);
+pub(crate) const LISTING_TIME_MAX: Duration = Duration::from_mins(1);
 const FILES_MAX: usize = 5_000;
 
 /// The files of a repository at one commit.
@@ -21,8 +22,10 @@ const FILES_MAX: usize = 5_000;
 pub struct Listing {
     pub repo: RepoId,
     pub commit: String,
-    /// The terms have to be accepted on the site first.
-    pub gated: bool,
+    /// Whether the terms have to be accepted on the site first.
+    pub gate: Gate,
+    /// By the repository's tag.
+    pub licence: Option<String>,
     pub files: Vec<Listed>,
 }
 
@@ -56,7 +59,7 @@ impl Hub {
     }
 
     async fn list_slowly(&self, repo: &RepoId, revision: &str) -> Result<Listing, HubError> {
-        let failed = |error| self.api_error(repo, revision, error);
+        let failed = |error| self.api_error(repo.as_str(), revision, error);
         let client = self.api_client().map_err(|error| match error {
             ApiSetup::Own(error) => error,
             ApiSetup::Theirs(error) => failed(error),
@@ -95,18 +98,21 @@ impl Hub {
                 RepoTreeEntry::File { .. } | RepoTreeEntry::Directory { .. } => {}
             }
         }
-        let gated = about
-            .gated
-            .is_some_and(|gated| gated != serde_json::Value::Bool(false));
+        let licence = about
+            .tags
+            .iter()
+            .flatten()
+            .find_map(|tag| tag.strip_prefix("license:"));
         Ok(Listing {
             repo: repo.clone(),
             commit,
-            gated,
+            gate: Gate::of(about.gated.as_ref()),
+            licence: licence.map(short),
             files,
         })
     }
 
-    fn api_client(&self) -> Result<HFClient, ApiSetup> {
+    pub(crate) fn api_client(&self) -> Result<HFClient, ApiSetup> {
         let config = self.config();
         let client = self
             .network()
@@ -126,10 +132,11 @@ impl Hub {
             .map_err(ApiSetup::Theirs)
     }
 
-    fn api_error(&self, repo: &RepoId, revision: &str, error: HFError) -> HubError {
-        let repo_name = repo.to_string();
+    /// `repo`: what was asked about, a repository or words.
+    pub(crate) fn api_error(&self, repo: &str, revision: &str, error: HFError) -> HubError {
+        let repo_name = repo.to_owned();
         let missing = |what, name: &str| HubError::NotFound {
-            repo: repo.to_string(),
+            repo: repo.to_owned(),
             what,
             name: name.to_owned(),
         };
@@ -139,7 +146,7 @@ impl Hub {
         )]
         match error {
             HFError::AuthRequired { context } if context.error_code.as_deref() == Some("RepoNotFound") => {
-                missing(Absent::Repository, repo.as_str())
+                missing(Absent::Repository, repo)
             }
             HFError::AuthRequired { context } | HFError::Forbidden { context } => HubError::NeedsToken {
                 repo: repo_name,
@@ -150,10 +157,10 @@ impl Hub {
                     .as_ref()
                     .is_some_and(|context| context.error_code.as_deref() == Some("RepoNotFound")) =>
             {
-                missing(Absent::Repository, repo.as_str())
+                missing(Absent::Repository, repo)
             }
             HFError::RevisionNotFound { .. } => missing(Absent::Revision, revision),
-            HFError::RepoNotFound { .. } => missing(Absent::Repository, repo.as_str()),
+            HFError::RepoNotFound { .. } => missing(Absent::Repository, repo),
             HFError::RateLimited { retry_after, .. } => HubError::TooManyRequests {
                 host: host_of(&self.config().endpoint),
                 retry_after,
@@ -186,7 +193,7 @@ impl Hub {
     }
 }
 
-enum ApiSetup {
+pub(crate) enum ApiSetup {
     Own(HubError),
     Theirs(HFError),
 }

@@ -43,6 +43,7 @@ pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
     match code {
         F::BadRequest
         | F::UnsafeName
+        | F::FolderUnusable
         | F::NotGguf
         | F::GgufCut
         | F::GgufTooLarge
@@ -52,7 +53,7 @@ pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
         | F::ContextTooLong
         | F::ContextExceeded
         | F::NoVision => StatusCode::BAD_REQUEST,
-        F::NotAllowed | F::HubNeedsToken | F::LicenceNotAccepted => StatusCode::FORBIDDEN,
+        F::NotAllowed | F::ModelNotOurs | F::HubNeedsToken | F::LicenceNotAccepted => StatusCode::FORBIDDEN,
         F::UnknownCall
         | F::NotFound
         | F::UnknownModel
@@ -71,6 +72,7 @@ pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
         | F::RouteRefused
         | F::RouteBroken => StatusCode::BAD_GATEWAY,
         F::HubOffline
+        | F::LibraryGone
         | F::PortTaken
         | F::RouterFailed
         | F::RouterGone

@@ -2,9 +2,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use ts_rs::TS;
 
 use crate::{
-    Anchor, BenchReply, CatalogReply, Check, Conversation, ConversationSummary, Endpoint, EngineList,
-    HubSite, Library, LibraryModel, Machine, MachineDetails, MachineOverrides, Plan, PlanWishes,
-    Recommendation, Router, Settings, Setup, Status, VerifyReply,
+    Anchor, BenchReply, CatalogReply, Check, Conversation, ConversationSummary, Duplicates, Endpoint,
+    EngineList, Folders, HubFit, HubSearch, HubSite, HubVariants, Library, LibraryModel, Machine,
+    MachineDetails, MachineOverrides, Plan, PlanWishes, Recommendation, Router, Settings, Setup, Status,
+    VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -139,6 +140,22 @@ calls! {
     "models/import" ImportModel { path: String } -> LibraryModel;
     "models/verify" VerifyModel { id: String } -> VerifyReply;
     "models/remove" RemoveModel { id: String } -> Removed;
+    /// What lies on this computer more than once. With `compare`, files of equal size are hashed in the background;
+    /// progress comes as `compared`.
+    "models/duplicates" FindDuplicates { #[serde(default)] compare: bool } -> Duplicates;
+    "models/stopComparing" StopComparing {} -> Duplicates;
+    "folders/read" ReadFolders {} -> Folders;
+    /// Lists the models of a folder, read only.
+    "folders/add" AddFolder { path: String } -> Folders;
+    "folders/remove" RemoveFolder { path: String } -> Folders;
+    /// Moves the library to another folder, also on another disk; progress comes as `transferMoved` of
+    /// `moveLibrary`. `models/stopPull` lets it stand still, `models/cancelPull` takes it back.
+    "folders/move" MoveLibrary { path: String } -> Started;
+    /// GGUF repositories at the hub whose names hold all words.
+    "hub/search" SearchHub { words: String } -> HubSearch;
+    "hub/variants" ListVariants { repo: String } -> HubVariants;
+    /// What one file would do on this machine, from its header, which is read by range.
+    "hub/fit" FitVariant { repo: String, path: String } -> HubFit;
     "engines/list" ListEngines {} -> EngineList;
     "engines/add" AddEngine { path: String } -> EngineList;
     "engines/use" UseEngine { id: String } -> EngineList;

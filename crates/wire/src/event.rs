@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ChatEnd, ConversationSummary, Fault, Message, Router, Sample, Setup, Transfer, TurnStats};
+use crate::{
+    ChatEnd, Comparing, ConversationSummary, Fault, Message, Router, Sample, Setup, Transfer, TurnStats,
+};
 
 /// What happened. A turn's events come in order; every started turn ends with exactly one `turnEnded`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -20,6 +22,10 @@ pub enum Event {
         sample: Sample,
     },
     LibraryChanged,
+    /// Files of equal size are being compared; the end is a `libraryChanged`.
+    Compared {
+        comparing: Comparing,
+    },
     EnginesChanged,
     SettingsChanged,
     /// The person changed a number of the machine, or took it back.

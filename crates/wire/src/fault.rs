@@ -67,6 +67,8 @@ pub enum FaultCode {
     GgufTooLarge,
     GgufBad,
     ModelFileMissing,
+    /// Another program keeps it: it is used in place and never changed.
+    ModelNotOurs,
     UnknownModel,
     UnknownArchitecture,
     // plan
@@ -78,6 +80,10 @@ pub enum FaultCode {
     ReadFailed,
     WriteFailed,
     UnsafeName,
+    /// No folder, or one that cannot be read.
+    FolderUnusable,
+    /// The library's folder was chosen and is not there.
+    LibraryGone,
     // hub
     HubUnreachable,
     HubRefused,

@@ -14,6 +14,7 @@ mod fault;
 mod library;
 mod machine;
 mod plan;
+mod search;
 mod setup;
 mod status;
 mod typescript;
@@ -27,8 +28,8 @@ pub use engine::{
 pub use event::Event;
 pub use fault::{Fault, FaultCode, Fix, Param, Params, Reason};
 pub use library::{
-    CatalogReply, Library, LibraryModel, LibraryState, Licence, ModelEntry, PullLine, Variant, VariantState,
-    VerifyReply,
+    CatalogReply, Comparing, Duplicate, DuplicateCopy, Duplicates, Folders, Keeper, Library, LibraryModel,
+    LibraryState, Licence, ModelEntry, OtherFolder, PullLine, Variant, VariantState, VerifyReply,
 };
 pub use machine::{
     Class, Cpu, Device, DeviceKind, DeviceOverride, Machine, MachineDetails, MachineOverrides, Memory, Os,
@@ -39,6 +40,7 @@ pub use plan::{
     PlanModel, PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Turn,
     Verdict,
 };
+pub use search::{HubFit, HubGate, HubRepo, HubSearch, HubVariant, HubVariants};
 pub use setup::{Setup, SetupStep, StepName, StepState};
 pub use status::{
     DeviceUse, Endpoint, HubSite, Sample, Settings, Status, TokenFrom, Transfer, TransferFile, Transferring,

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use ts_rs::{Config, TS};
 
-use crate::{call, chat, engine, event, fault, library, machine, plan, setup, status};
+use crate::{call, chat, engine, event, fault, library, machine, plan, search, setup, status};
 
 /// The whole contract as one TypeScript module. `cargo x gen` writes it to `ui/src/wire/wire.ts`;
 /// `cargo x gen --check` compares. Byte counts are `number`: exact up to 8 PiB.
@@ -55,9 +55,22 @@ pub fn typescript() -> String {
         library::Variant,
         library::ModelEntry,
         library::LibraryState,
+        library::Keeper,
         library::LibraryModel,
         library::Library,
         library::CatalogReply,
+        library::OtherFolder,
+        library::Folders,
+        library::DuplicateCopy,
+        library::Duplicate,
+        library::Comparing,
+        library::Duplicates,
+        search::HubGate,
+        search::HubRepo,
+        search::HubSearch,
+        search::HubFit,
+        search::HubVariant,
+        search::HubVariants,
         library::PullLine,
         library::VerifyReply,
         engine::EngineBuild,

@@ -12,7 +12,7 @@ import { mainPool, poolsOf } from "@/gauge/pools";
 import { useFormat } from "@/i18n/format";
 import { cx } from "@/lib/cx";
 import { useAsk, useHost, useTell } from "@/state/ask";
-import { isActive, routerModels, useLive } from "@/state/live";
+import { isActive, MOVE, routerModels, useLive } from "@/state/live";
 import { useModelName } from "@/state/models";
 import { useReading } from "@/state/reading";
 import type { DeviceUse, Proof } from "@/wire/wire";
@@ -312,7 +312,7 @@ function DownloadsItem() {
   const format = useFormat();
   const navigate = useNavigate();
   const transfers = useLive((live) => live.transfers);
-  const active = Object.values(transfers).filter(isActive);
+  const active = Object.values(transfers).filter((one) => isActive(one) && one.id !== MOVE);
   if (active.length === 0) return null;
   const done = active.reduce((sum, one) => sum + one.doneBytes, 0);
   const total = active.reduce((sum, one) => sum + one.totalBytes, 0);

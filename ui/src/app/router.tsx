@@ -29,8 +29,11 @@ const chat = createRoute({
 const models = createRoute({
   getParentRoute: () => root,
   path: "/models",
-  validateSearch: (search): { model?: string } =>
-    typeof search["model"] === "string" ? { model: search["model"] } : {},
+  validateSearch: (search): { model?: string; hub?: string; repo?: string } => ({
+    ...(typeof search["model"] === "string" ? { model: search["model"] } : {}),
+    ...(typeof search["hub"] === "string" ? { hub: search["hub"] } : {}),
+    ...(typeof search["repo"] === "string" ? { repo: search["repo"] } : {}),
+  }),
   component: lazyRouteComponent(() => import("@/features/models/ModelsPage"), "ModelsPage"),
 });
 

@@ -1,3 +1,4 @@
+import type { TFunction } from "i18next";
 import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -108,9 +109,12 @@ export function LoadGauge({
   );
 }
 
-type Texts = ReturnType<typeof useTranslation>["t"];
-
-function gaugeSentence(t: Texts, format: ReturnType<typeof useFormat>, pool: Pool, where: string): string {
+function gaugeSentence(
+  t: TFunction,
+  format: ReturnType<typeof useFormat>,
+  pool: Pool,
+  where: string,
+): string {
   const [used, whole] = format.pair(pool.usedBytes, pool.totalBytes);
   const line = format.bytes(pool.budgetBytes);
   const head =
@@ -126,7 +130,7 @@ function gaugeSentence(t: Texts, format: ReturnType<typeof useFormat>, pool: Poo
   return `${head} ${parts.join(", ")}.`;
 }
 
-function rowAbout(t: Texts, format: ReturnType<typeof useFormat>, pool: Pool, key: string): string {
+function rowAbout(t: TFunction, format: ReturnType<typeof useFormat>, pool: Pool, key: string): string {
   switch (key) {
     case "line":
       return t("gauge.lineAbout");

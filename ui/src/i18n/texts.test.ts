@@ -103,13 +103,19 @@ describe("reasons and notes", () => {
     .map(([, word = ""]) => word)
     .filter((word) => !/Bytes$|^onDevices$/.test(word));
   const pulled = [...read("app/src/models/pull.rs").matchAll(/code: "(\w+)"/g)].map(([, code = ""]) => code);
-  const all = [...new Set([...notes, ...reasons, ...told, ...pulled])];
+  // What was passed over among other programs' models; the other words there are names of parameters.
+  const [, odd = ""] = read("app/src/to_wire/library.rs").split("pub(crate) fn odd(");
+  const passed = [...odd.matchAll(/"(\w+)"/g)]
+    .map(([, word = ""]) => word)
+    .filter((word) => !/^(path|limit)$/.test(word));
+  const all = [...new Set([...notes, ...reasons, ...told, ...pulled, ...passed])];
 
   it("finds the codes in the core", () => {
     expect(notes.length).toBeGreaterThan(20);
     expect(reasons.length).toBeGreaterThan(20);
     expect(told).toContain("cpuFallback");
     expect(pulled).toContain("catalogDiffers");
+    expect(passed).toContain("folderGone");
   });
 
   it.each(all)("%s has a text", (code) => {

@@ -48,13 +48,21 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
     }
     switch (event.type) {
       case "libraryChanged":
-        stale(queries, "models/list", "plan/recommend", "plan/make");
+        stale(
+          queries,
+          "models/list",
+          "plan/recommend",
+          "plan/make",
+          "models/duplicates",
+          "folders/read",
+          "hub/variants",
+        );
         break;
       case "enginesChanged":
         stale(queries, "engines/list", "plan/recommend");
         break;
       case "settingsChanged":
-        stale(queries, "settings/read", "endpoint/read", "hub/read");
+        stale(queries, "settings/read", "endpoint/read", "hub/read", "hub/search", "hub/variants", "hub/fit");
         void readStatus(host);
         break;
       case "machineChanged":
@@ -85,6 +93,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
         if (event.transfer.state === "done") stale(queries, "models/list", "engines/list");
         break;
       case "sampled":
+      case "compared":
         break;
       default:
         event satisfies never;

@@ -38,6 +38,7 @@ export function isTurnEvent(event: Event): event is TurnEvent {
     case "transferMoved":
     case "sampled":
     case "libraryChanged":
+    case "compared":
     case "enginesChanged":
     case "settingsChanged":
     case "machineChanged":

@@ -1,6 +1,6 @@
 import { create } from "zustand";
 
-import type { Event, LoadedModel, Router, Sample, Setup, Status, Transfer } from "@/wire/wire";
+import type { Comparing, Event, LoadedModel, Router, Sample, Setup, Status, Transfer } from "@/wire/wire";
 
 /** What changes by itself: the router, a setup, transfers, the sampler. Seeded by `status/read`. */
 interface Live {
@@ -12,6 +12,8 @@ interface Live {
   setup: Setup | undefined;
   sample: Sample | undefined;
   transfers: Record<string, Transfer>;
+  /** How far files of equal size are compared. */
+  comparing: Comparing | undefined;
   running: string[];
   firstStart: boolean;
   defaultModel: string | undefined;
@@ -25,6 +27,7 @@ export const useLive = create<Live>()(() => ({
   setup: undefined,
   sample: undefined,
   transfers: {},
+  comparing: undefined,
   running: [],
   firstStart: false,
   defaultModel: undefined,
@@ -69,7 +72,12 @@ export function liveHear(event: Event): void {
     case "turnEnded":
       useLive.setState(({ running }) => ({ running: running.filter((id) => id !== event.conversation) }));
       break;
+    case "compared":
+      useLive.setState({ comparing: event.comparing });
+      break;
     case "libraryChanged":
+      useLive.setState({ comparing: undefined });
+      break;
     case "enginesChanged":
     case "settingsChanged":
     case "machineChanged":
@@ -90,6 +98,9 @@ const NONE: LoadedModel[] = [];
 export function routerModels(router: Router): LoadedModel[] {
   return router.state === "ready" ? router.models : NONE;
 }
+
+/** The transfer that moves the library: no model and no engine. */
+export const MOVE = "moveLibrary";
 
 /** Something of it is here and can be gone on with. */
 export function isKept(transfer: Transfer): boolean {

@@ -101,7 +101,7 @@ export function shelves(
   transfers: Readonly<Record<string, Transfer>>,
   recommendation?: Recommendation,
 ): Shelves {
-  if (!library) return { disk: [], offered: [] };
+  if (!library) return { disk: [], offered: [], coming: [] };
   const judgements = judged(recommendation);
   const moving = Object.values(transfers).filter(isKept);
   const disk = library.models.map((model): Choosable => {
@@ -135,12 +135,36 @@ export function shelves(
       if (!variant || disk.some((model) => model.id === `${entry.id}:${variant.quant}`)) return [];
       return [absent(entry, variant, moving, judgement)];
     });
-  return { disk: disk.toSorted(byRank), offered: offered.toSorted(byRank) };
+  const coming = moving
+    .filter((transfer) => transfer.subject.includes("/") && !disk.some((one) => one.id === transfer.subject))
+    .map(incoming);
+  return { disk: disk.toSorted(byRank), offered: offered.toSorted(byRank), coming };
+}
+
+/** A file of the hub that is on its way, and that nobody knows more of yet. */
+function incoming(transfer: Transfer): Choosable {
+  const file = transfer.subject.split("/").at(-1) ?? transfer.subject;
+  return {
+    id: transfer.subject,
+    name: file.replace(/\.gguf$/i, ""),
+    quant: "",
+    bytes: transfer.totalBytes,
+    plan: undefined,
+    entry: undefined,
+    variant: undefined,
+    disk: undefined,
+    loaded: undefined,
+    transfer,
+    rank: UNMENTIONED,
+    against: undefined,
+  };
 }
 
 interface Shelves {
   disk: Choosable[];
   offered: Choosable[];
+  /** Files of the hub that the catalog does not know, under way. */
+  coming: Choosable[];
 }
 
 /** A variant of the catalog that is not on disk. */
@@ -174,7 +198,7 @@ export function findModel(
   library: Library | undefined,
   transfers: Readonly<Record<string, Transfer>>,
 ): Choosable | undefined {
-  const there = [...shelved.disk, ...shelved.offered];
+  const there = [...shelved.disk, ...shelved.offered, ...shelved.coming];
   const found = there.find((model) => model.id === id);
   if (found) return found;
   const [base, quant] = id.split(":");

@@ -4,7 +4,7 @@ export type Param = number | number | string;
 
 export type Reason = { code: string, params: { [key in string]: Param }, };
 
-export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hubQuota" | "hubRevisionGone" | "hubChanged" | "hubCertificate" | "hubProxy" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
+export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "modelNotOurs" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "folderUnusable" | "libraryGone" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hubQuota" | "hubRevisionGone" | "hubChanged" | "hubCertificate" | "hubProxy" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
 
 export type Fix = "retry" | "chooseOtherModel" | "chooseSmallerContext" | "downloadAgain" | "freeSpace" | "addEngine" | "reinstallEngine" | "checkConnection" | "setToken" | "acceptLicence" | "importFile" | "newConversation" | "updateApp" | "reportBug";
 
@@ -253,11 +253,25 @@ unverified?: Array<string>, variants: Array<Variant>, };
 
 export type LibraryState = "ready" | "incomplete" | "damaged";
 
+export type Keeper = "lmStudio" | "ollama" | "llamaCpp" | "jan" | "gpt4All" | "folder";
+
 export type LibraryModel = { 
 /**
- * `catalog-id:QUANT`, or `ORG/REPO/FILE` for a model that the catalog does not know.
+ * `catalog-id:QUANT`, else `ORG/REPO/FILE`, or `KEEPER:PATH` for what another program keeps.
  */
-id: string, name: string, quant: string, architecture: string, bytes: number, path: string, state: LibraryState, 
+id: string, name: string, quant: string, architecture: string, 
+/**
+ * Who keeps it; missing for the library. What others keep is used in place and never changed.
+ */
+keeper?: Keeper, bytes: number, 
+/**
+ * What deleting it would give back: less where other names share its bytes, nothing for what others keep.
+ */
+freesBytes: number, path: string, 
+/**
+ * Names of the parts that are not there.
+ */
+missing?: Array<string>, state: LibraryState, 
 /**
  * The licence's name when the catalog knows it.
  */
@@ -275,7 +289,11 @@ export type Library = { models: Array<LibraryModel>, catalog: Array<ModelEntry>,
 /**
  * The folder the library lives in.
  */
-folder: string, usedBytes: number, freeBytes: number, };
+folder: string, 
+/**
+ * By the library, without what other programs keep.
+ */
+usedBytes: number, freeBytes: number, };
 
 export type CatalogReply = { serial: number, 
 /**
@@ -290,6 +308,150 @@ leftOut: Array<string>,
  * It is newer than what was there, and is used from the next start on.
  */
 newer: boolean, };
+
+export type OtherFolder = { keeper: Keeper, path: string, models: number, bytes: number, 
+/**
+ * It was named here, so it can be taken away here.
+ */
+named: boolean, 
+/**
+ * What was passed over, each with its `path`.
+ */
+problems?: Array<Reason>, };
+
+export type Folders = { 
+/**
+ * The library's own.
+ */
+library: string, usedBytes: number, freeBytes: number, 
+/**
+ * It was chosen here and is not there now: a disk that was taken out, as a rule.
+ */
+missing?: boolean, 
+/**
+ * Where the library is being moved to, also while that stands still.
+ */
+movingTo?: string, 
+/**
+ * Places of others that hold something, and every folder that was named.
+ */
+others: Array<OtherFolder>, };
+
+export type DuplicateCopy = { 
+/**
+ * The model it belongs to.
+ */
+model: string, path: string, keeper?: Keeper, };
+
+export type Duplicate = { sha256: string, 
+/**
+ * Of one copy.
+ */
+bytes: number, savableBytes: number, copies: Array<DuplicateCopy>, };
+
+export type Comparing = { doneBytes: number, totalBytes: number, };
+
+export type Duplicates = { 
+/**
+ * The largest saving first.
+ */
+same: Array<Duplicate>, savableBytes: number, 
+/**
+ * Files of equal size that nobody has compared yet.
+ */
+openFiles: number, openBytes: number, 
+/**
+ * How far comparing them is, while it runs.
+ */
+comparing?: Comparing, };
+
+export type HubGate = "open" | "automatic" | "manual";
+
+export type HubRepo = { 
+/**
+ * `ORG/NAME`.
+ */
+id: string, 
+/**
+ * Of the last thirty days.
+ */
+downloads: number, likes: number, gate: HubGate, 
+/**
+ * As the hub's tag says it: `apache-2.0`.
+ */
+licence?: string, 
+/**
+ * `YYYY-MM-DD`.
+ */
+changed?: string, 
+/**
+ * As far as file names say them.
+ */
+quants: Array<string>, };
+
+export type HubSearch = { 
+/**
+ * The most fetched first.
+ */
+repos: Array<HubRepo>, 
+/**
+ * There are more; other words find them.
+ */
+more: boolean, };
+
+export type HubFit = { plan?: Plan, 
+/**
+ * The same with its projector loaded.
+ */
+withProjector?: Plan, 
+/**
+ * Why there is no plan.
+ */
+fault?: Fault, 
+/**
+ * What reading the header took.
+ */
+fetchedBytes: number, };
+
+export type HubVariant = { 
+/**
+ * What `models/pull` takes, and the model's id once it is here: `ORG/NAME/PATH`, or the catalog's own id.
+ */
+id: string, 
+/**
+ * As the file's name says it; empty when it does not.
+ */
+quant: string, 
+/**
+ * Of the first part, inside the repository.
+ */
+path: string, files: number, 
+/**
+ * Of all parts.
+ */
+bytes: number, 
+/**
+ * Of the projector that goes with it.
+ */
+projectorBytes?: number, 
+/**
+ * Names of parts that the repository should have and has not: it cannot be used.
+ */
+missing?: Array<string>, state: VariantState, 
+/**
+ * Read from the file's own header; only where that was asked for.
+ */
+fit?: HubFit, };
+
+export type HubVariants = { repo: string, commit: string, 
+/**
+ * Its page.
+ */
+url: string, gate: HubGate, licence?: string, 
+/**
+ * The smallest first.
+ */
+variants: Array<HubVariant>, };
 
 export type PullLine = { "type": "moved", doneBytes: number, totalBytes: number, bytesPerS: number, } | { "type": "done", model: LibraryModel, };
 
@@ -605,7 +767,7 @@ export type Conversations = { conversations: Array<ConversationSummary>, };
 
 export type Removed = { freedBytes: number, };
 
-export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, 
+export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "compared", comparing: Comparing, } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, 
 /**
  * The question. Where it is known already it is answered again, and what followed it is no longer shown.
  */
@@ -674,6 +836,24 @@ export type ImportModel = { path: string, };
 export type VerifyModel = { id: string, };
 
 export type RemoveModel = { id: string, };
+
+export type FindDuplicates = { compare: boolean, };
+
+export type StopComparing = Record<symbol, never>;
+
+export type ReadFolders = Record<symbol, never>;
+
+export type AddFolder = { path: string, };
+
+export type RemoveFolder = { path: string, };
+
+export type MoveLibrary = { path: string, };
+
+export type SearchHub = { words: string, };
+
+export type ListVariants = { repo: string, };
+
+export type FitVariant = { repo: string, path: string, };
 
 export type ListEngines = Record<symbol, never>;
 
@@ -755,6 +935,15 @@ export interface Calls {
   "models/import": { body: ImportModel; reply: LibraryModel };
   "models/verify": { body: VerifyModel; reply: VerifyReply };
   "models/remove": { body: RemoveModel; reply: Removed };
+  "models/duplicates": { body: FindDuplicates; reply: Duplicates };
+  "models/stopComparing": { body: StopComparing; reply: Duplicates };
+  "folders/read": { body: ReadFolders; reply: Folders };
+  "folders/add": { body: AddFolder; reply: Folders };
+  "folders/remove": { body: RemoveFolder; reply: Folders };
+  "folders/move": { body: MoveLibrary; reply: Started };
+  "hub/search": { body: SearchHub; reply: HubSearch };
+  "hub/variants": { body: ListVariants; reply: HubVariants };
+  "hub/fit": { body: FitVariant; reply: HubFit };
   "engines/list": { body: ListEngines; reply: EngineList };
   "engines/add": { body: AddEngine; reply: EngineList };
   "engines/use": { body: UseEngine; reply: EngineList };

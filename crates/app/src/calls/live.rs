@@ -107,17 +107,18 @@ pub(super) async fn read_hub(app: Arc<App>, _: ReadHub) -> Result<HubSite, Faile
 }
 
 pub(super) async fn set_hub_token(app: Arc<App>, call: SetHubToken) -> Result<HubSite, Failed> {
-    app.models.hub.set_token(&call.token)?;
+    app.models.hub().set_token(&call.token)?;
     app.bus.tell(Event::SettingsChanged);
     Ok(hub_site(&app))
 }
 
 fn hub_site(app: &App) -> HubSite {
-    let config = app.models.hub.config();
+    let hub = app.models.hub();
+    let config = hub.config();
     HubSite {
         url: config.endpoint.to_string().trim_end_matches('/').to_owned(),
         offline: config.offline,
-        token: match app.models.hub.token_origin() {
+        token: match hub.token_origin() {
             TokenOrigin::Nowhere => TokenFrom::Nowhere,
             TokenOrigin::Environment => TokenFrom::Environment,
             TokenOrigin::File => TokenFrom::File,

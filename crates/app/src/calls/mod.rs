@@ -3,6 +3,7 @@
 mod bench;
 mod chat;
 mod engines;
+mod library;
 mod live;
 mod models;
 mod plan;
@@ -37,6 +38,15 @@ pub(crate) fn table() -> Table<App> {
         .on(models::import_model)
         .on(models::verify_model)
         .on(models::remove_model)
+        .on(library::find_duplicates)
+        .on(library::stop_comparing)
+        .on(library::read_folders)
+        .on(library::add_folder)
+        .on(library::remove_folder)
+        .on(library::move_library)
+        .on(library::search_hub)
+        .on(library::list_variants)
+        .on(library::fit_variant)
         .on(engines::list_engines)
         .on(engines::add_engine)
         .on(engines::use_engine)

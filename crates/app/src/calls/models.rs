@@ -14,6 +14,7 @@ use crate::app::App;
 use crate::fault::{Failed, fault};
 use crate::machine::{Freshness, RamSpeed};
 use crate::models::OnDisk;
+use crate::moving::MOVE;
 use crate::plans::RECENT;
 
 pub(super) async fn list_models(app: Arc<App>, _: ListModels) -> Result<Library, Failed> {
@@ -34,6 +35,7 @@ pub(super) async fn refresh_catalog(app: Arc<App>, _: RefreshCatalog) -> Result<
 pub(super) async fn pull_model(app: Arc<App>, call: PullModel) -> Result<Started, Failed> {
     let order = app.models.order(&call.model).await?;
     app.models.check_licence(&order, call.licence_accepted).await?;
+    app.models.check_there().await?;
     Ok(Started {
         id: app.fetch_model(order),
     })
@@ -53,6 +55,9 @@ pub(super) async fn cancel_pull(app: Arc<App>, call: CancelPull) -> Result<Remov
     }
     app.transfers.stop(&call.id);
     app.transfers.ended(&call.id).await;
+    if call.id == MOVE {
+        return app.give_up_move().await;
+    }
     // An engine's archive is small and is checked by the next download of it.
     let freed = match app.models.order(&call.id).await {
         Ok(order) => app.models.discard(&order).await?,
@@ -64,11 +69,12 @@ pub(super) async fn cancel_pull(app: Arc<App>, call: CancelPull) -> Result<Remov
 }
 
 pub(super) async fn import_model(app: Arc<App>, call: ImportModel) -> Result<LibraryModel, Failed> {
+    app.models.check_there().await?;
     let known = app.models.home_of();
     let stop = CancellationToken::new();
     let imported = app
         .models
-        .library
+        .library()
         .import(Path::new(&call.path), known, Arc::new(Unwatched), &stop)
         .await?;
     let found = match imported {
@@ -97,7 +103,7 @@ pub(super) async fn verify_model(app: Arc<App>, call: VerifyModel) -> Result<Ver
     let stop = CancellationToken::new();
     let (damaged, unpinned) = match app
         .models
-        .library
+        .library()
         .verify(&model.found, Arc::new(Unwatched), &stop)
         .await?
     {
@@ -121,12 +127,14 @@ pub(super) async fn verify_model(app: Arc<App>, call: VerifyModel) -> Result<Ver
 
 pub(super) async fn remove_model(app: Arc<App>, call: RemoveModel) -> Result<Removed, Failed> {
     let model = app.models.find_on_disk(&call.id).await?;
+    // Before anything is stopped for it.
+    model.check_ours()?;
     app.transfers.stop(&model.id);
     app.transfers.ended(&model.id).await;
     app.turns.stop_on(&model.id).await;
     // A file that is mapped into a running child is not gone when it is deleted.
     app.router.desk.unload(&model.id).await?;
-    let freed = app.models.library.remove(&model.found).await?;
+    let freed = app.models.library().remove(&model.found).await?;
     app.memo.set_damaged(&model.id, false).await?;
     app.transfers.forget(&model.id).await;
     app.bus.tell(Event::LibraryChanged);

@@ -90,6 +90,8 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         | FaultCode::Busy
         | FaultCode::MachineFileBad
         | FaultCode::ReadFailed
+        | FaultCode::FolderUnusable
+        | FaultCode::LibraryGone
         | FaultCode::HubRefused
         | FaultCode::HubTooManyRequests
         | FaultCode::HubCertificate
@@ -116,7 +118,7 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         FaultCode::HubQuota => &[Fix::SetToken, Fix::Retry],
         FaultCode::HubRevisionGone => &[Fix::UpdateApp, Fix::ChooseOtherModel],
         FaultCode::HubChanged => &[Fix::DownloadAgain, Fix::UpdateApp],
-        FaultCode::HubNotFound | FaultCode::NoVision => &[Fix::ChooseOtherModel],
+        FaultCode::HubNotFound | FaultCode::NoVision | FaultCode::ModelNotOurs => &[Fix::ChooseOtherModel],
         FaultCode::HubOffline => &[Fix::CheckConnection, Fix::ImportFile],
         FaultCode::LicenceNotAccepted => &[Fix::AcceptLicence, Fix::ChooseOtherModel],
         FaultCode::NoEngine

@@ -1,23 +1,32 @@
 //! Which models there are: the library's files under the catalog's names.
 
+mod copies;
+mod elsewhere;
 mod inspect;
 mod pull;
+mod search;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use plimsoll_catalog::{Ability, Catalog, Model, Variant};
-use plimsoll_hub::{Found, FoundState, Home, Hub, Library};
+use plimsoll_hub::{Found, FoundState, Home, Hub, Library, Place, Source};
 use plimsoll_os::jobs::Scope;
 use plimsoll_wire::{FaultCode, VariantState};
 
+use crate::bus::Bus;
 use crate::fault::{Failed, fault};
 use crate::memo::Memo;
+use crate::moving::MOVE;
 
+use copies::Copies;
+pub(crate) use copies::KnownHashes;
+use elsewhere::Others;
 pub(crate) use inspect::Inspected;
 use inspect::Inspector;
 pub(crate) use pull::Order;
+use search::Headers;
 
 /// A catalog entry and one of its variants.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +57,19 @@ impl OnDisk {
         self.found.state == FoundState::Ready && !self.damaged
     }
 
+    /// A fault when another program keeps it: nothing of theirs is changed.
+    pub(crate) fn check_ours(&self) -> Result<(), Failed> {
+        let Place::Elsewhere { source, .. } = &self.found.place else {
+            return Ok(());
+        };
+        let params = [
+            ("model", self.id.as_str().into()),
+            ("keeper", source.keeper.as_str().into()),
+            ("path", source.folder.display().to_string().into()),
+        ];
+        Err(fault(FaultCode::ModelNotOurs, params).into())
+    }
+
     /// What an engine is given. A fault when the model is not whole.
     pub(crate) fn first_file(&self) -> Result<&Path, Failed> {
         let model = ("model", self.id.as_str().into());
@@ -69,37 +91,78 @@ pub(crate) enum Named {
     Catalog(Known),
 }
 
+/// The library, and the hub that fetches into it.
+#[derive(Clone)]
+struct Shelf {
+    library: Library,
+    hub: Hub,
+    /// The folder was chosen, and has to bear our mark.
+    chosen: bool,
+}
+
+impl Shelf {
+    fn new(hub: Hub, chosen: bool) -> Self {
+        Self {
+            library: Library::new(hub.config().cache.clone()),
+            hub,
+            chosen,
+        }
+    }
+}
+
 pub(crate) struct Models {
-    pub(crate) library: Library,
+    /// A lock and no owner task: held for a copy or an assignment.
+    shelf: RwLock<Shelf>,
+    /// The library's folder while none is chosen.
+    usual: PathBuf,
     pub(crate) catalog: &'static Catalog,
-    pub(crate) hub: Hub,
     memo: Memo,
     inspector: Inspector,
+    jobs: Scope,
+    others: Others,
+    copies: Copies,
+    headers: Headers,
 }
 
 impl Models {
-    pub(crate) fn new(catalog: &'static Catalog, hub: Hub, memo: Memo, jobs: Scope) -> Self {
-        let library = Library::new(hub.config().cache.clone());
+    /// `elsewhere`: where other programs keep their models.
+    pub(crate) fn new(
+        catalog: &'static Catalog,
+        hub: Hub,
+        memo: Memo,
+        elsewhere: Vec<Source>,
+        bus: &Bus,
+        jobs: Scope,
+    ) -> Self {
         Self {
-            library,
+            usual: hub.config().cache.clone(),
+            shelf: RwLock::new(Shelf::new(hub, false)),
             catalog,
-            hub,
+            others: Others::new(elsewhere, memo.clone(), bus.clone(), jobs.clone()),
+            copies: Copies::new(memo.clone(), bus.clone(), jobs.clone()),
+            headers: Headers::default(),
+            jobs: jobs.clone(),
             memo,
             inspector: Inspector::new(jobs),
         }
     }
 
-    /// Everything in the library, in the order of its ids.
+    /// Everything in the library and elsewhere, in the order of its ids.
     pub(crate) async fn on_disk(&self) -> Result<Vec<OnDisk>, Failed> {
-        let scan = self.library.scan().await?;
+        self.settle().await?;
+        let library = self.library();
+        let scan = library.scan().await?;
         for odd in &scan.odd {
             tracing::debug!(at = %odd.at.display(), why = %odd.why, "passed over in the library");
         }
+        let elsewhere = self.others.look(&library).await?;
         let damaged = self.memo.damaged().await?;
         let mut taken = BTreeSet::new();
+        // The library comes first: what it has goes by the catalog's name.
         let mut all: Vec<OnDisk> = scan
             .models
             .into_iter()
+            .chain(elsewhere.models.iter().cloned())
             .map(|found| {
                 // The same content may lie in two repositories: the second goes by its place.
                 let known = self.known(&found).filter(|known| taken.insert(known.id()));
@@ -116,16 +179,18 @@ impl Models {
         Ok(all)
     }
 
-    /// What the catalog says of a file: by its place, or else by its content.
+    /// What the catalog says of a file: by its place, or else by its content. Elsewhere a place is a guess by names,
+    /// and a file of another length is not the one.
     fn known(&self, found: &Found) -> Option<Known> {
-        let by_content = || {
-            let sha256 = found.files.first()?.etag.as_ref()?.sha256()?;
-            self.catalog.by_sha256(sha256)
+        let first = found.files.first();
+        let by_content = || self.catalog.by_sha256(first?.etag.as_ref()?.sha256()?);
+        let by_place = || {
+            let (repo, path) = found.at_hub()?;
+            let known = self.catalog.by_place(repo.as_str(), path)?;
+            let same_length = || first.is_some_and(|first| first.bytes == known.2.bytes);
+            (found.keeper().is_none() || same_length()).then_some(known)
         };
-        let (model, variant, _) = self
-            .catalog
-            .by_place(found.repo.as_str(), &found.path)
-            .or_else(by_content)?;
+        let (model, variant, _) = by_place().or_else(by_content)?;
         Some(Known { model, variant })
     }
 
@@ -212,6 +277,7 @@ impl Models {
 
     /// How much of a catalog's variant is here.
     pub(crate) fn variant_state(&self, on_disk: &[OnDisk], known: Known) -> VariantState {
+        let library = self.library();
         let id = known.id();
         match on_disk.iter().find(|model| model.id == id) {
             Some(model) if model.is_ready() => VariantState::OnDisk,
@@ -221,7 +287,7 @@ impl Models {
                     let (Ok(repo), Some(sha256)) = (file.repo.parse(), &file.sha256) else {
                         return false;
                     };
-                    self.library.begun(&repo, sha256).is_some()
+                    library.begun(&repo, sha256).is_some()
                 });
                 if begun {
                     VariantState::Partial
@@ -287,11 +353,56 @@ impl Models {
         }
     }
 
-    pub(crate) const fn hub(&self) -> &Hub {
-        &self.hub
+    fn shelf(&self) -> Shelf {
+        self.shelf.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn hub(&self) -> Hub {
+        self.shelf().hub
+    }
+
+    pub(crate) fn library(&self) -> Library {
+        self.shelf().library
+    }
+
+    /// Where the library is by now: this program or another one may have moved it.
+    pub(crate) async fn settle(&self) -> Result<(), Failed> {
+        let chosen = self.memo.library_folder().await?.map(PathBuf::from);
+        let now = self.shelf();
+        let folder = chosen.as_ref().unwrap_or(&self.usual);
+        if *folder != now.hub.config().cache || chosen.is_some() != now.chosen {
+            let next = Shelf::new(now.hub.with_cache(folder.clone()), chosen.is_some());
+            *self.shelf.write().unwrap_or_else(PoisonError::into_inner) = next;
+        }
+        Ok(())
+    }
+
+    /// The library's folder was chosen and is not there: nothing may be put where its disk should be.
+    pub(crate) fn is_gone(&self) -> bool {
+        let now = self.shelf();
+        now.chosen && !Library::is_marked(now.library.folder())
+    }
+
+    /// Whether something may arrive at the library: its disk is there, and it is not being moved away.
+    pub(crate) async fn check_there(&self) -> Result<(), Failed> {
+        self.settle().await?;
+        let begun = self.memo.library_move().await?;
+        if begun.is_some_and(|plan| !plan.is_switched()) {
+            return Err(fault(FaultCode::Busy, [("what", MOVE.into())]).into());
+        }
+        if self.is_gone() {
+            let path = self.folder().display().to_string();
+            return Err(fault(FaultCode::LibraryGone, [("path", path.into())]).into());
+        }
+        Ok(())
+    }
+
+    /// The library's folder while none is chosen.
+    pub(crate) fn usual(&self) -> &Path {
+        &self.usual
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
-        self.library.folder().to_owned()
+        self.library().folder().to_owned()
     }
 }

@@ -7,7 +7,7 @@ use plimsoll_units::Bytes;
 use plimsoll_wire::{FaultCode, Reason};
 use tokio_util::sync::CancellationToken;
 
-use super::{Known, Models, Named};
+use super::{Known, Models, Named, OnDisk};
 use crate::fault::{Failed, fault};
 use crate::transfers::Brought;
 
@@ -47,6 +47,7 @@ impl Models {
                 if let Some(known) = on_disk.known {
                     return Ok(Order::Catalog(known));
                 }
+                return order_again(&on_disk);
             }
             Err(_) if bare.matches('/').count() >= 2 => {}
             Err(unknown) => return Err(unknown),
@@ -90,6 +91,7 @@ impl Models {
         told: &(dyn Fn(Reason) + Send + Sync),
         stop: &CancellationToken,
     ) -> Result<Brought, Failed> {
+        self.check_there().await?;
         let set = tokio::select! { biased;
             () = stop.cancelled() => return Ok(Brought::Stopped),
             set = self.file_set(order) => set?,
@@ -100,9 +102,9 @@ impl Models {
         // A file that was found wrong is still there and has the right size: it has to be hashed to be replaced.
         let damaged = self.memo.damaged().await?.contains(&order.id());
         let fetched = if damaged {
-            self.hub.repair(&set, watcher, stop).await?
+            self.hub().repair(&set, watcher, stop).await?
         } else {
-            self.hub.fetch(&set, watcher, stop).await?
+            self.hub().fetch(&set, watcher, stop).await?
         };
         match fetched {
             Fetched::Done { .. } => {
@@ -116,21 +118,40 @@ impl Models {
     /// Refuses an order that does not fit on the disk together with what else is to come: where to, and how much.
     pub(crate) async fn check_room(&self, order: &Order, more: &[(PathBuf, Bytes)]) -> Result<(), Failed> {
         let set = self.file_set(order).await?;
-        Ok(self.hub.check_plan(Some(&set), &[], more)?)
+        Ok(self.hub().check_plan(Some(&set), &[], more)?)
     }
 
     async fn file_set(&self, order: &Order) -> Result<FileSet, HubError> {
         match order {
-            Order::Catalog(known) => self.hub.file_set_of(&wanted(*known)?).await,
-            Order::Hub(address) => self.hub.file_set(address).await,
+            Order::Catalog(known) => self.hub().file_set_of(&wanted(*known)?).await,
+            Order::Hub(address) => self.hub().file_set(address).await,
         }
     }
 
     /// Throws away what an unfinished download of this left; says how much space that gave back.
     pub(crate) async fn discard(&self, order: &Order) -> Result<Bytes, Failed> {
         let set = self.file_set(order).await?;
-        Ok(self.hub.discard(&set).await?)
+        Ok(self.hub().discard(&set).await?)
     }
+}
+
+/// A model that is here and that the catalog does not know, to be completed or mended: from the hub, where it came
+/// from there.
+fn order_again(on_disk: &OnDisk) -> Result<Order, Failed> {
+    let at_hub = on_disk.found.at_hub().filter(|(repo, _)| !repo.is_local());
+    if let Some((repo, path)) = at_hub {
+        return Ok(Order::Hub(Address {
+            repo: repo.clone(),
+            path: path.to_owned(),
+            revision: "main".to_owned(),
+        }));
+    }
+    on_disk.check_ours()?;
+    let params = [
+        ("model", on_disk.id.as_str().into()),
+        ("file", on_disk.found.missing.join(", ").into()),
+    ];
+    Err(fault(FaultCode::ModelFileMissing, params).into())
 }
 
 fn wanted(known: Known) -> Result<Vec<Wanted>, HubError> {

@@ -1,5 +1,5 @@
 use plimsoll_catalog as catalog;
-use plimsoll_hub::FoundState;
+use plimsoll_hub::{FoundState, Keeper, Odd, OddReason};
 use plimsoll_wire as wire;
 
 use crate::models::OnDisk;
@@ -47,4 +47,38 @@ pub(crate) fn model_entry(
 fn unverified(model: &catalog::Model) -> Vec<String> {
     let shape = (!model.shape.unverified.is_empty()).then(|| "shape".to_owned());
     model.unverified.iter().cloned().chain(shape).collect()
+}
+
+pub(crate) const fn keeper(keeper: Keeper) -> wire::Keeper {
+    match keeper {
+        Keeper::LmStudio => wire::Keeper::LmStudio,
+        Keeper::Ollama => wire::Keeper::Ollama,
+        Keeper::LlamaCpp => wire::Keeper::LlamaCpp,
+        Keeper::Jan => wire::Keeper::Jan,
+        Keeper::Gpt4All => wire::Keeper::Gpt4All,
+        Keeper::Folder => wire::Keeper::Folder,
+    }
+}
+
+/// Why something was passed over.
+pub(crate) fn odd(odd: &Odd) -> wire::Reason {
+    let mut params = wire::Params::from([("path".to_owned(), odd.at.display().to_string().into())]);
+    let code = match &odd.why {
+        OddReason::Unreadable(_) => "unreadable",
+        OddReason::Name(_) | OddReason::NotUnicode | OddReason::NoRepository => "oddName",
+        OddReason::TooMany(limit) => {
+            params.insert(
+                "limit".to_owned(),
+                u64::try_from(*limit).unwrap_or(u64::MAX).into(),
+            );
+            "tooMany"
+        }
+        OddReason::Manifest(_) => "oddManifest",
+        OddReason::Unusable(_) => "notOneModel",
+        OddReason::Gone => "folderGone",
+    };
+    wire::Reason {
+        code: code.to_owned(),
+        params,
+    }
 }

@@ -180,6 +180,7 @@ async fn an_imported_model_is_there_at_once_and_stays_the_persons_own() {
   "architecture": "llama",
   "bytes": 315104,
   "chat": false,
+  "freesBytes": 0,
   "id": "local/My-model/My model ü.gguf",
   "name": "Tiny Boat",
   "path": "<place>/hub/models--local--My-model/snapshots/5e9066f14db1d8106b832c6b3018aa008bdd511c/My model ü.gguf",

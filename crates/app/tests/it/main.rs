@@ -8,6 +8,8 @@
 
 mod catalog;
 mod chat;
+mod elsewhere;
+mod hub;
 mod library;
 mod live;
 mod place;

@@ -64,6 +64,13 @@ impl Place {
         path.to_str().unwrap().to_owned()
     }
 
+    /// A file in folders that need not be there.
+    pub(crate) fn deep_file(&self, path: &str, bytes: &[u8]) -> String {
+        let at = self.folder.path().join(path);
+        plimsoll_os::files::create_dir(at.parent().unwrap()).unwrap();
+        self.file(path, bytes)
+    }
+
     pub(crate) async fn call(&self, name: &str, body: Value) -> Value {
         self.app
             .call(name, body)

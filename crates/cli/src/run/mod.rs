@@ -4,10 +4,12 @@ mod ask;
 mod bench;
 mod chat;
 mod engine;
+mod folders;
 mod library;
 mod machine;
 mod news;
 mod plan;
+mod search;
 mod serve;
 mod transfer;
 mod turn;
@@ -85,6 +87,8 @@ async fn command(command: Command, session: &Session) -> Result<(), Failure> {
     match command {
         // These listen for the interrupt themselves: something has to be stopped first.
         Command::Pull(args) => library::pull(session, args).await,
+        Command::Folder(args) => folders::folder(session, args).await,
+        Command::Duplicates(args) => folders::duplicates(session, &args).await,
         Command::Engine(args) => engine::engine(session, args).await,
         Command::Serve { model } => serve::serve(session, model).await,
         Command::Chat(args) => chat::chat(session, args).await,
@@ -95,6 +99,7 @@ async fn command(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Plan(args) => or_interrupted(session, plan::plan(session, &args)).await,
         Command::Recommend(args) => or_interrupted(session, plan::recommend(session, &args)).await,
         Command::Models(args) => or_interrupted(session, library::models(session, &args)).await,
+        Command::Search(args) => or_interrupted(session, search::search(session, &args)).await,
         Command::Import { path } => or_interrupted(session, library::import(session, &path)).await,
         Command::Verify { id } => or_interrupted(session, library::verify(session, id)).await,
         Command::Remove(args) => or_interrupted(session, library::remove(session, args)).await,

@@ -1,6 +1,6 @@
 //! What a command that stays hears of the app.
 
-use plimsoll_wire::{Event, Transfer};
+use plimsoll_wire::{Comparing, Event, Transfer};
 
 /// The few events that a terminal waits for; the rest is for a page.
 pub(super) enum News {
@@ -8,6 +8,7 @@ pub(super) enum News {
     Transfer(Box<Transfer>),
     /// Something was lost: the state has to be read again.
     Missed,
+    Compared(Comparing),
     Other,
 }
 
@@ -17,6 +18,7 @@ impl From<Event> for News {
             Event::RouterChanged { .. } => Self::Router,
             Event::TransferMoved { transfer } => Self::Transfer(Box::new(transfer)),
             Event::Missed => Self::Missed,
+            Event::Compared { comparing } => Self::Compared(comparing),
             Event::SetupMoved { .. }
             | Event::Sampled { .. }
             | Event::LibraryChanged

@@ -98,7 +98,7 @@ async fn changed(hearing: &mut plimsoll_app::Hearing) -> bool {
     loop {
         match hearing.next().await.map(News::from) {
             Some(News::Router | News::Missed) => return true,
-            Some(News::Transfer(_) | News::Other) => {}
+            Some(News::Transfer(_) | News::Compared(_) | News::Other) => {}
             None => return false,
         }
     }

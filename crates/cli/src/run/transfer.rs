@@ -36,7 +36,7 @@ pub(super) async fn follow(
                 Some(transfer) => transfer,
                 None => continue,
             },
-            Some(News::Transfer(_) | News::Router | News::Other) => continue,
+            Some(News::Transfer(_) | News::Compared(_) | News::Router | News::Other) => continue,
             None => break Err(gone()),
         };
         for note in transfer.notes.iter().skip(noted) {

@@ -173,6 +173,7 @@ impl Turn<'_> {
             | Event::TransferMoved { .. }
             | Event::Sampled { .. }
             | Event::LibraryChanged
+            | Event::Compared { .. }
             | Event::EnginesChanged
             | Event::SettingsChanged
             | Event::MachineChanged

@@ -12,6 +12,7 @@ use crate::out::Form;
 /// The page for a browser, and the front for other apps, until it is interrupted.
 pub(super) async fn web(session: &Session, args: &WebArgs) -> Result<(), Failure> {
     session.app.take_up_transfers();
+    session.app.watch_library();
     let page = Page::start(Arc::clone(&session.app), args.port).await?;
     let front = KeptFront::start(Arc::clone(&session.app), FRONT_PORT).await;
     let link = page.login_link();

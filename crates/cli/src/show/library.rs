@@ -77,6 +77,10 @@ fn row(out: &Out, model: &LibraryModel) -> [String; 6] {
             .code("fault", &super::fault::name_of(&fault.code), &fault.params),
         (None, state) => out.lang.text(state_key(state)).to_owned(),
     };
+    let state = match model.keeper {
+        Some(keeper) => format!("{state}, {}", super::folders::keeper(out, keeper)),
+        None => state,
+    };
     [
         clean(&model.id),
         out.lang.bytes(model.bytes),
@@ -88,14 +92,14 @@ fn row(out: &Out, model: &LibraryModel) -> [String; 6] {
     ]
 }
 
-fn speed(out: &Out, plan: Option<&plimsoll_wire::Plan>) -> String {
+pub(super) fn speed(out: &Out, plan: Option<&plimsoll_wire::Plan>) -> String {
     let range = plan
         .and_then(|plan| plan.speed.as_ref())
         .map(|speed| speed.decode_tps);
     range.map(|range| out.lang.number(range.mid)).unwrap_or_default()
 }
 
-fn fit(out: &Out, verdict: Verdict) -> String {
+pub(super) fn fit(out: &Out, verdict: Verdict) -> String {
     let key = match verdict {
         Verdict::Fits => "models.fits",
         Verdict::Spills => "models.spills",

@@ -4,17 +4,21 @@ mod answered;
 mod bench;
 mod engine;
 mod fault;
+mod folders;
 mod library;
 mod machine;
 mod plan;
+mod search;
 
 pub(crate) use answered::{answered, stats};
 pub(crate) use bench::bench;
 pub(crate) use engine::{check, engines};
 pub(crate) use fault::fault;
+pub(crate) use folders::{duplicates, folders};
 pub(crate) use library::{imported, models, refreshed, removed, verified};
 pub(crate) use machine::{machine, machine_line};
 pub(crate) use plan::{plan, plan_line, recommendation};
+pub(crate) use search::{found, variants};
 
 use plimsoll_wire::Reason;
 

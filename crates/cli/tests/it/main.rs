@@ -7,6 +7,7 @@ mod library;
 mod place;
 mod plan;
 mod probe;
+mod shelves;
 mod talk;
 mod usage;
 mod web;

@@ -18,6 +18,8 @@ fn wrong_use_ends_with_2_and_says_what_is_right() {
         &["engine", "polish"],
         &["ask"],
         &["pull"],
+        &["search"],
+        &["folder"],
         &["web", "--port", "70000"],
     ] {
         let ran = place.run(typed);
@@ -42,10 +44,13 @@ fn help_is_an_answer_in_the_persons_language() {
         "plan",
         "recommend",
         "models",
+        "search",
         "pull",
         "import",
         "verify",
         "remove",
+        "duplicates",
+        "folder",
         "engine",
         "serve",
         "chat",

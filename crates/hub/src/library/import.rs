@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 
 use super::Found;
 use super::check::sha256_of;
+use super::group::is_companion;
 use super::remove::remove_parts;
-use super::scan::{is_companion, models_of};
+use super::scan::models_of;
 use crate::fetch::{is_whole, place_pointer};
 use crate::hex::hex;
 use crate::layout::{LOCAL_OWNER, RepoFolder, is_commit};
@@ -253,14 +254,14 @@ fn check_space(cache: &Path, folder: &RepoFolder, spare: Bytes, pieces: &[Piece]
 }
 
 #[cfg(unix)]
-fn same_volume(one: &Path, other: &Path) -> bool {
+pub(super) fn same_volume(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let volume = |path: &Path| std::fs::metadata(path).map(|about| about.dev());
     matches!((volume(one), volume(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 #[cfg(not(unix))]
-fn same_volume(one: &Path, other: &Path) -> bool {
+pub(super) fn same_volume(one: &Path, other: &Path) -> bool {
     let drive = |path: &Path| {
         std::fs::canonicalize(path)
             .ok()?

@@ -1,22 +1,39 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_gguf::part_names;
 use plimsoll_os::files::{self, Lock};
 use plimsoll_units::Bytes;
 
-use super::Found;
-use super::scan::{Entry, is_companion, snapshots};
+use super::found::{Found, Place};
+use super::group::{Entry, is_companion, parts_of};
+use super::scan::snapshots;
 use crate::fetch::allocated;
 use crate::layout::{RepoFolder, is_commit};
 use crate::{Etag, HubError};
 
-/// Removes pointers first and bytes after, so that a crash in between leaves bytes without a name, never a name
-/// without bytes.
-pub(super) fn remove(cache: &Path, found: &Found) -> Result<Bytes, HubError> {
-    let folder = RepoFolder::new(cache, &found.repo);
+/// What removing a model takes away.
+struct Removal {
+    folder: RepoFolder,
+    pointers: Vec<PathBuf>,
+    /// Contents that nobody points at afterwards.
+    contents: Vec<Etag>,
+    commits: Vec<String>,
+    /// Of pointers that are the bytes themselves, as on systems without links.
+    own: Bytes,
+}
+
+fn plan(cache: &Path, found: &Found) -> Result<Removal, HubError> {
+    let Place::Library { repo, .. } = &found.place else {
+        let path = found
+            .files
+            .first()
+            .map_or_else(PathBuf::new, |file| file.at.clone());
+        return Err(HubError::OutsideLibrary { path });
+    };
+    let folder = RepoFolder::new(cache, repo);
     check_inside(&folder)?;
-    let names = paths_of(found);
+    // All parts, the missing ones too: they may be there in another revision.
+    let names: BTreeSet<String> = parts_of(&found.path).into_iter().collect();
     let all = snapshots(&folder, &mut { usize::MAX }, &mut Vec::new());
     let entries = || all.iter().flat_map(|(_, entries)| entries);
     let of_model = |entry: &&Entry| names.contains(&entry.file.path);
@@ -28,30 +45,54 @@ pub(super) fn remove(cache: &Path, found: &Found) -> Result<Bytes, HubError> {
         !of_model(&entry) && !is_companion(entry.file.path.rsplit('/').next().unwrap_or_default())
     });
     let goes = |entry: &&Entry| of_model(entry) || !others_left;
+    let stays: BTreeSet<&str> = entries()
+        .filter(|entry| !goes(entry))
+        .filter_map(|entry| entry.file.etag.as_ref().map(Etag::as_str))
+        .collect();
+    let contents: BTreeSet<&str> = entries()
+        .filter(goes)
+        .filter_map(|entry| entry.file.etag.as_ref().map(Etag::as_str))
+        .filter(|content| !stays.contains(content))
+        .collect();
+    Ok(Removal {
+        pointers: entries()
+            .filter(goes)
+            .map(|entry| entry.file.at.clone())
+            .collect(),
+        contents: contents.into_iter().filter_map(Etag::parse).collect(),
+        own: entries()
+            .filter(|entry| goes(entry) && entry.file.etag.is_none())
+            .map(|entry| given_back(&entry.file.at))
+            .sum(),
+        commits: all.iter().map(|(commit, _)| commit.clone()).collect(),
+        folder,
+    })
+}
 
-    let mut freed = Bytes::ZERO;
-    let mut contents: BTreeSet<String> = BTreeSet::new();
-    for entry in entries().filter(goes) {
-        match &entry.file.etag {
-            Some(etag) => drop(contents.insert(etag.as_str().to_owned())),
-            // No pointer but the bytes themselves, as on systems without links.
-            None => freed = freed.plus(given_back(&entry.file.at)),
-        }
-        files::remove_file(&entry.file.at)?;
+/// What the disk would get back.
+pub(super) fn frees(cache: &Path, found: &Found) -> Bytes {
+    plan(cache, found).map_or(Bytes::ZERO, |removal| {
+        let contents = removal.contents.iter();
+        let blobs: Bytes = contents.map(|etag| given_back(&removal.folder.blob(etag))).sum();
+        removal.own.plus(blobs)
+    })
+}
+
+/// Removes pointers first and bytes after, so that a crash in between leaves bytes without a name, never a name
+/// without bytes.
+pub(super) fn remove(cache: &Path, found: &Found) -> Result<Bytes, HubError> {
+    let removal = plan(cache, found)?;
+    let mut freed = removal.own;
+    for pointer in &removal.pointers {
+        files::remove_file(pointer)?;
     }
-    for content in contents {
-        let Some(etag) = Etag::parse(&content) else {
-            continue;
-        };
-        let still_used = entries().any(|entry| !goes(&entry) && entry.file.etag.as_ref() == Some(&etag));
-        if !still_used {
-            freed = freed.plus(remove_content(&folder, &etag)?);
-        }
+    for etag in &removal.contents {
+        freed = freed.plus(remove_content(&removal.folder, etag)?);
     }
-    for (commit, _) in &all {
-        remove_empty(&folder.snapshots().join(commit));
+    for commit in &removal.commits {
+        remove_empty(&removal.folder.snapshots().join(commit));
     }
-    tidy(&folder)?;
+    tidy(&removal.folder)?;
     Ok(freed)
 }
 
@@ -64,18 +105,6 @@ fn check_inside(folder: &RepoFolder) -> Result<(), HubError> {
         }
     }
     Ok(())
-}
-
-/// All parts of the model, the missing ones too: they may be there in another revision.
-fn paths_of(found: &Found) -> BTreeSet<String> {
-    let (inside, name) = found
-        .path
-        .rfind('/')
-        .map_or(("", found.path.as_str()), |slash| found.path.split_at(slash + 1));
-    match part_names(name) {
-        Some(names) => names.into_iter().map(|name| format!("{inside}{name}")).collect(),
-        None => BTreeSet::from([found.path.clone()]),
-    }
 }
 
 /// The blob and what a download of it left. Only ever a plain file in the repository's own `blobs`.

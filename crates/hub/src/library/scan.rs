@@ -1,16 +1,17 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use plimsoll_gguf::part_names;
 use plimsoll_os::files;
-use plimsoll_os::names::{UnsafeName, safe_relative};
+use plimsoll_os::names::safe_relative;
 use plimsoll_units::Bytes;
 use tokio_util::sync::CancellationToken;
 
-use crate::layout::{PARTS_MAX, RepoFolder, is_gguf};
-use crate::{Etag, RepoId};
+use super::found::{Found, FoundState, Odd, OddReason, Place};
+use super::group::{Entry, Group, Serves, group};
+use crate::RepoId;
+use crate::layout::{RepoFolder, is_gguf};
 
 /// Deeper than any repository goes.
 const DEPTH_MAX: usize = 16;
@@ -18,89 +19,10 @@ const DEPTH_MAX: usize = 16;
 const FILES_MAX: usize = 20_000;
 const REFERENCE_MAX: Bytes = Bytes(256);
 
-/// A model on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// `ORG/NAME/PATH`, the path being that of the first part. The same after every scan.
-    pub id: String,
-    pub repo: RepoId,
-    /// The commit whose files these are. Others may hold the same model; see [`crate::Library::remove`].
-    pub commit: String,
-    /// Of the first part, inside the repository.
-    pub path: String,
-    /// The parts that are there, in their order.
-    pub files: Vec<FoundFile>,
-    /// Names of the parts that are not.
-    pub missing: Vec<String>,
-    /// Projectors that lie beside the model.
-    pub projectors: Vec<FoundFile>,
-    /// Of all parts that are there.
-    pub bytes: Bytes,
-    pub state: FoundState,
-}
-
-impl Found {
-    /// What an engine is given: the first part.
-    #[must_use]
-    pub fn first(&self) -> Option<&Path> {
-        self.files
-            .first()
-            .filter(|_| self.state == FoundState::Ready)
-            .map(|file| file.at.as_path())
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundFile {
-    pub at: PathBuf,
-    /// Inside the repository.
-    pub path: String,
-    pub bytes: Bytes,
-    /// The name of the content, where the layout tells it.
-    pub etag: Option<Etag>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoundState {
-    /// Every part is there. Whether its bytes are right, only hashing tells.
-    Ready,
-    Incomplete,
-}
-
-/// Something in the cache that was passed over.
-#[derive(Debug)]
-pub struct Odd {
-    pub at: PathBuf,
-    pub why: OddReason,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum OddReason {
-    #[error("cannot be read")]
-    Unreadable(#[source] io::Error),
-    #[error(transparent)]
-    Name(#[from] UnsafeName),
-    #[error("the name is not Unicode")]
-    NotUnicode,
-    #[error("is no repository's folder")]
-    NoRepository,
-    #[error("more than {0} model files; the rest was not looked at")]
-    TooMany(usize),
-}
-
 #[derive(Debug, Default)]
 pub struct Scan {
     pub models: Vec<Found>,
     pub odd: Vec<Odd>,
-}
-
-/// A model file in one snapshot.
-#[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) file: FoundFile,
-    /// False for a pointer to nothing and for an empty file.
-    pub(super) there: bool,
-    modified: SystemTime,
 }
 
 pub(super) fn scan(cache: &Path, stop: &CancellationToken) -> Scan {
@@ -138,17 +60,33 @@ pub(super) fn models_of(cache: &Path, repo: &RepoId, budget: &mut usize, odd: &m
     let main = String::from_utf8_lossy(&main).trim().to_owned();
     let mut best: BTreeMap<String, (Found, (bool, bool, SystemTime))> = BTreeMap::new();
     for (commit, entries) in snapshots(&folder, budget, odd) {
-        for (found, modified) in group(repo, &commit, &entries) {
-            let rank = (found.state == FoundState::Ready, commit == main, modified);
-            match best.get(&found.path) {
+        for group in group(&entries, Serves::Repository) {
+            let rank = (group.state == FoundState::Ready, commit == main, group.modified);
+            match best.get(&group.path) {
                 Some((_, known)) if *known >= rank => {}
                 Some(_) | None => {
-                    best.insert(found.path.clone(), (found, rank));
+                    best.insert(group.path.clone(), (found(repo, &commit, group), rank));
                 }
             }
         }
     }
     best.into_values().map(|(found, _)| found).collect()
+}
+
+fn found(repo: &RepoId, commit: &str, group: Group) -> Found {
+    Found {
+        id: format!("{repo}/{}", group.path),
+        place: Place::Library {
+            repo: repo.clone(),
+            commit: commit.to_owned(),
+        },
+        path: group.path,
+        files: group.files,
+        missing: group.missing,
+        projectors: group.projectors,
+        bytes: group.bytes,
+        state: group.state,
+    }
 }
 
 /// The model files of every snapshot, by commit.
@@ -250,113 +188,8 @@ fn walk(
             return;
         }
         *budget -= 1;
-        entries.push(entry(child, path));
+        entries.push(Entry::of(child, path));
     }
-}
-
-fn entry(at: PathBuf, path: String) -> Entry {
-    let etag = std::fs::read_link(&at)
-        .ok()
-        .and_then(|target| Etag::parse(target.file_name()?.to_str()?));
-    // Follows the pointer; one that leads nowhere is a part that is missing.
-    let about = std::fs::metadata(&at).ok().filter(std::fs::Metadata::is_file);
-    let bytes = Bytes(about.as_ref().map_or(0, std::fs::Metadata::len));
-    let modified = about
-        .and_then(|about| about.modified().ok())
-        .unwrap_or(SystemTime::UNIX_EPOCH);
-    Entry {
-        file: FoundFile {
-            at,
-            path,
-            bytes,
-            etag,
-        },
-        there: bytes > Bytes::ZERO,
-        modified,
-    }
-}
-
-/// Puts the files of one snapshot together to models.
-fn group(repo: &RepoId, commit: &str, entries: &[Entry]) -> Vec<(Found, SystemTime)> {
-    let mut done: BTreeSet<String> = BTreeSet::new();
-    let mut models = Vec::new();
-    for entry in entries {
-        let path = &entry.file.path;
-        let (inside, name) = split(path);
-        if is_companion(name) {
-            continue;
-        }
-        let paths: Vec<String> = match part_names(name) {
-            Some(names) if names.len() <= PARTS_MAX => {
-                names.into_iter().map(|name| format!("{inside}{name}")).collect()
-            }
-            Some(_) | None => vec![path.clone()],
-        };
-        let Some(first) = paths.first().cloned() else {
-            continue;
-        };
-        if !done.insert(first.clone()) {
-            continue;
-        }
-        let (mut files, mut missing, mut modified) = (Vec::new(), Vec::new(), SystemTime::UNIX_EPOCH);
-        for part in &paths {
-            match entries
-                .iter()
-                .find(|entry| entry.there && entry.file.path == *part)
-            {
-                Some(entry) => {
-                    files.push(entry.file.clone());
-                    modified = modified.max(entry.modified);
-                }
-                None => missing.push(split(part).1.to_owned()),
-            }
-        }
-        let state = if missing.is_empty() {
-            FoundState::Ready
-        } else {
-            FoundState::Incomplete
-        };
-        let found = Found {
-            id: format!("{repo}/{first}"),
-            repo: repo.clone(),
-            commit: commit.to_owned(),
-            path: first,
-            bytes: files.iter().map(|file| file.bytes).sum(),
-            projectors: projectors(entries, inside),
-            files,
-            missing,
-            state,
-        };
-        models.push((found, modified));
-    }
-    models
-}
-
-/// A projector serves the models of its own folder, or all when it lies at the top.
-fn projectors(entries: &[Entry], inside: &str) -> Vec<FoundFile> {
-    let serves = |entry: &&Entry| {
-        let (folder, name) = split(&entry.file.path);
-        entry.there && is_projector(name) && (folder == inside || folder.is_empty())
-    };
-    entries
-        .iter()
-        .filter(serves)
-        .map(|entry| entry.file.clone())
-        .collect()
-}
-
-fn split(path: &str) -> (&str, &str) {
-    path.rfind('/')
-        .map_or(("", path), |slash| path.split_at(slash + 1))
-}
-
-fn is_projector(name: &str) -> bool {
-    name.to_ascii_lowercase().contains("mmproj")
-}
-
-/// GGUF files that are no model by themselves.
-pub(super) fn is_companion(name: &str) -> bool {
-    is_projector(name) || name.to_ascii_lowercase().starts_with("imatrix")
 }
 
 fn children(folder: &Path, odd: &mut Vec<Odd>) -> Vec<PathBuf> {

@@ -1,4 +1,4 @@
-use plimsoll_hub::{Absent, Hub, HubError, Token};
+use plimsoll_hub::{Absent, Gate, Hub, HubError, Token};
 use plimsoll_testkit::hub::{At, FakeFile, Fault};
 use plimsoll_units::Bytes;
 
@@ -17,7 +17,10 @@ async fn a_repository_is_listed_with_sizes_at_its_commit() {
         ],
     );
     let listing = bench.hub().list(&REPO.parse().unwrap(), "main").await.unwrap();
-    assert_eq!((listing.commit.as_str(), listing.gated), (commit.as_str(), false));
+    assert_eq!(
+        (listing.commit.as_str(), listing.gate),
+        (commit.as_str(), Gate::Open)
+    );
     let found: Vec<(&str, Bytes)> = listing
         .gguf()
         .map(|file| (file.path.as_str(), file.bytes))

@@ -9,6 +9,7 @@ mod library;
 mod listing;
 mod others;
 mod parallel;
+mod search;
 mod space;
 mod support;
 mod transfer;

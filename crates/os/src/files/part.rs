@@ -103,6 +103,19 @@ impl PartFile {
         self.file.sync_data().map_err(on(Action::Sync, &self.path))
     }
 
+    /// What is read next comes from the disk and not from memory, as far as the system can be asked for that.
+    pub fn drop_cached(&self) {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
+    }
+
+    /// The time of the last change, as another file has it.
+    pub fn set_modified(&self, modified: std::time::SystemTime) -> Result<(), FileError> {
+        self.file
+            .set_modified(modified)
+            .map_err(on(Action::Write, &self.path))
+    }
+
     #[cfg(unix)]
     fn write_all_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset)

@@ -5,6 +5,7 @@
 //! would refuse. A complaint that nobody took fails the test when the hub is dropped.
 
 mod answer;
+mod api;
 mod fault;
 mod repo;
 mod serve;
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tls::{Authority, TlsListener};
 pub use fault::{At, Fault};
-pub use repo::FakeFile;
+pub use repo::{FakeFile, RepoFacts};
 use serve::Shared;
 pub use weather::Weather;
 
@@ -128,6 +129,22 @@ impl FakeHub {
     /// The repository answers only requests with this token.
     pub fn gate(&self, repo: &str, token: &str) {
         self.shared.repos().gate(repo, token);
+    }
+
+    /// The terms of this repository have to be accepted: its files answer only requests with this token, as at
+    /// the real hub, where everybody sees their names.
+    pub fn ask_terms(&self, repo: &str, token: &str) {
+        self.shared.repos().set_terms(repo, token);
+    }
+
+    /// What the hub tells of a repository in a search.
+    pub fn tell(&self, repo: &str, facts: RepoFacts) {
+        self.shared.repos().set_facts(repo, facts);
+    }
+
+    /// Every question to the JSON interface is answered with exactly this from now on.
+    pub fn say(&self, json: impl Into<Bytes>) {
+        *self.shared.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(json.into());
     }
 
     /// Hosts a file the way GitHub hosts release assets: the address redirects to the CDN, without an `ETag`

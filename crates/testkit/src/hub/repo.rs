@@ -89,7 +89,19 @@ pub(super) struct Commit {
 #[derive(Debug, Default)]
 pub(super) struct Repo {
     pub(super) commits: Vec<Commit>,
+    /// Nothing without this token.
     pub(super) gate: Option<String>,
+    /// No file without this token; everybody may see what there is.
+    pub(super) terms: Option<String>,
+    pub(super) facts: RepoFacts,
+}
+
+/// What the hub tells of a repository beside its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepoFacts {
+    pub downloads: u64,
+    pub likes: u64,
+    pub licence: Option<String>,
 }
 
 impl Repo {
@@ -141,6 +153,18 @@ impl Repos {
 
     pub(super) fn gate(&mut self, name: &str, token: &str) {
         self.repos.entry(name.to_owned()).or_default().gate = Some(token.to_owned());
+    }
+
+    pub(super) fn set_terms(&mut self, name: &str, token: &str) {
+        self.repos.entry(name.to_owned()).or_default().terms = Some(token.to_owned());
+    }
+
+    pub(super) fn set_facts(&mut self, name: &str, facts: RepoFacts) {
+        self.repos.entry(name.to_owned()).or_default().facts = facts;
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Repo)> {
+        self.repos.iter().map(|(name, repo)| (name.as_str(), repo))
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Repo> {

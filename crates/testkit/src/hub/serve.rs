@@ -12,14 +12,14 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, Method, Response, StatusCode};
 use axum::serve::Listener;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::Seen;
 use super::answer::{bare, file, refusal};
 use super::fault::{At, Fault, Script};
 use super::repo::{Commit, FakeFile, Repos, Storage};
 use super::weather::Sky;
+use super::{Seen, api};
 
 /// What both servers know. Mutexes and not an owner task: every lock is held for a few lines of plain code.
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ pub(super) struct Shared {
     pub(super) seen: Mutex<Vec<Seen>>,
     pub(super) complaints: Mutex<Vec<String>>,
     pub(super) pace: Mutex<Option<(usize, Duration)>>,
+    /// What the JSON interface answers, whatever is asked.
+    pub(super) said: Mutex<Option<bytes::Bytes>>,
     pub(super) sent: AtomicU64,
     pub(super) sky: Sky,
     links: AtomicU64,
@@ -125,7 +127,7 @@ fn segments(path: &str) -> Option<Vec<String>> {
     path.trim_start_matches('/').split('/').map(decode).collect()
 }
 
-fn decode(text: &str) -> Option<String> {
+pub(super) fn decode(text: &str) -> Option<String> {
     let mut out = Vec::new();
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -147,7 +149,7 @@ fn refuse(status: StatusCode, code: &str) -> Response<Body> {
         .expect("a refusal")
 }
 
-fn json_answer(value: &Value) -> Response<Body> {
+pub(super) fn json_answer(value: &Value) -> Response<Body> {
     Response::builder()
         .header("content-type", "application/json")
         .body(Body::from(value.to_string()))
@@ -163,14 +165,30 @@ async fn on_hub(shared: Arc<Shared>, stop: CancellationToken, cdn: &str, request
         return bare(StatusCode::BAD_REQUEST);
     };
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if words.first() == Some(&"api")
+        && let Some(said) = shared.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    {
+        return Response::builder()
+            .header("content-type", "application/json")
+            .body(Body::from(said))
+            .expect("an answer");
+    }
     match words.as_slice() {
+        ["api", "models"] => {
+            shared.see(At::Api, &parts.method, path, &parts.headers);
+            let fault = shared.faults().take(At::Api);
+            if let Some(refused) = refusal(fault).await {
+                return refused;
+            }
+            api::search(&shared, parts.uri.query().unwrap_or_default())
+        }
         ["api", "models", org, name, rest @ ..] => {
             shared.see(At::Api, &parts.method, path, &parts.headers);
             let fault = shared.faults().take(At::Api);
             if let Some(refused) = refusal(fault).await {
                 return refused;
             }
-            api(&shared, &format!("{org}/{name}"), rest, &parts.headers)
+            api::about(&shared, &format!("{org}/{name}"), rest, &parts.headers)
         }
         ["releases", rest @ ..] => {
             shared.see(At::Resolve, &parts.method, path, &parts.headers);
@@ -199,7 +217,13 @@ async fn on_hub(shared: Arc<Shared>, stop: CancellationToken, cdn: &str, request
             if let Some(refused) = refusal(fault).await {
                 return refused;
             }
-            let found = find(&shared, &format!("{org}/{name}"), revision, &parts.headers);
+            let found = find(
+                &shared,
+                &format!("{org}/{name}"),
+                revision,
+                &parts.headers,
+                Asked::File,
+            );
             let commit = match found {
                 Ok(commit) => commit,
                 Err(refused) => return *refused,
@@ -223,12 +247,20 @@ async fn on_hub(shared: Arc<Shared>, stop: CancellationToken, cdn: &str, request
     }
 }
 
+/// What is asked for: terms that have to be accepted keep strangers from files, not from their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    About,
+    File,
+}
+
 /// The commit that is asked for, or what the hub says instead.
-fn find(
+pub(super) fn find(
     shared: &Shared,
     repo: &str,
     revision: &str,
     headers: &HeaderMap,
+    asked: Asked,
 ) -> Result<Commit, Box<Response<Body>>> {
     let repos = shared.repos();
     let token = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -241,7 +273,8 @@ fn find(
         };
         return Err(Box::new(refuse(status, "RepoNotFound")));
     };
-    if let Some(wanted) = &found.gate {
+    let terms = found.terms.as_ref().filter(|_| asked == Asked::File);
+    if let Some(wanted) = found.gate.as_ref().or(terms) {
         match token {
             None => return Err(Box::new(refuse(StatusCode::UNAUTHORIZED, "GatedRepo"))),
             Some(given) if given != format!("Bearer {wanted}") => {
@@ -364,45 +397,4 @@ async fn on_cdn(shared: Arc<Shared>, stop: CancellationToken, request: Request) 
         Some(found) => file(&shared, &stop, &parts.method, &parts.headers, &found, fault),
         None => bare(StatusCode::NOT_FOUND),
     }
-}
-
-fn api(shared: &Shared, repo: &str, rest: &[&str], headers: &HeaderMap) -> Response<Body> {
-    let (what, revision) = match rest {
-        [] => ("revision", "main"),
-        [what, revision, ..] => (*what, *revision),
-        [_] => return bare(StatusCode::NOT_FOUND),
-    };
-    let commit = match find(shared, repo, revision, headers) {
-        Ok(commit) => commit,
-        Err(refused) => return *refused,
-    };
-    match what {
-        "revision" => json_answer(&json!({
-            "_id": "0123456789abcdef01234567",
-            "id": repo,
-            "sha": commit.id,
-            "private": false,
-            "gated": if shared.repos().get(repo).is_some_and(|repo| repo.gate.is_some()) { json!("manual") } else { json!(false) },
-            "siblings": commit.files.keys().map(|path| json!({ "rfilename": path })).collect::<Vec<_>>(),
-        })),
-        "tree" => json_answer(&Value::Array(
-            commit
-                .files
-                .iter()
-                .map(|(path, file)| tree_entry(path, file))
-                .collect(),
-        )),
-        _ => bare(StatusCode::NOT_FOUND),
-    }
-}
-
-fn tree_entry(path: &str, file: &FakeFile) -> Value {
-    let mut entry = json!({ "type": "file", "oid": file.oid, "size": file.len(), "path": path });
-    if file.storage != Storage::Plain {
-        entry["lfs"] = json!({ "oid": file.sha256, "size": file.len(), "pointerSize": 135 });
-    }
-    if file.storage == Storage::Xet {
-        entry["xetHash"] = json!(file.sha256);
-    }
-    entry
 }

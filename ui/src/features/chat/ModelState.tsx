@@ -1,3 +1,4 @@
+import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { Bar } from "@/components/Bar";
@@ -58,7 +59,7 @@ export function ModelState({ model }: { model: string | undefined }) {
   }
 }
 
-function stageText(t: ReturnType<typeof useTranslation>["t"], stage: LoadStage | undefined): string {
+function stageText(t: TFunction, stage: LoadStage | undefined): string {
   switch (stage?.stage) {
     case "text_model":
     case "mmproj_model":

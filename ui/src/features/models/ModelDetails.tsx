@@ -21,6 +21,7 @@ import { chooseModel } from "@/state/view";
 import type { Fault, Plan, TransferFile } from "@/wire/wire";
 
 import { useAcquire } from "./acquire";
+import { keeperName } from "./keepers";
 import { Facts, PlanWords, ProofTable } from "./PlanWords";
 import { VariantTable } from "./VariantTable";
 
@@ -61,6 +62,11 @@ export function ModelDetails({
               {plan && <ContextPill tokens={plan.settings.context} />}
               {plan && <SpeedPill plan={plan} />}
             </div>
+          )}
+          {model.disk?.keeper && (
+            <p className="mt-3 text-sm text-ink-2">
+              {t("models.keptBy", { keeper: keeperName(t, model.disk.keeper) })}
+            </p>
           )}
           <Actions model={model} />
         </div>
@@ -208,6 +214,12 @@ function Actions({ model }: { model: Choosable }) {
     <div className="mt-4 flex flex-wrap items-center gap-2">
       {model.disk ? (
         <>
+          {model.disk.state === "incomplete" && !stopped && (
+            <Button look="primary" onClick={() => acquire(model)}>
+              <ArrowDownToLine size={15} aria-hidden="true" />
+              {t("models.complete")}
+            </Button>
+          )}
           {model.disk.state === "ready" && model.disk.chat && (
             <Button
               look="primary"
@@ -240,10 +252,12 @@ function Actions({ model }: { model: Choosable }) {
             <ShieldCheck size={15} aria-hidden="true" />
             {verify.isPending ? t("models.verifying") : t("models.verify")}
           </Button>
-          <Button look={aside} onClick={() => setDeleting(true)}>
-            <Trash2 size={15} aria-hidden="true" />
-            {t("models.delete")}
-          </Button>
+          {!model.disk.keeper && (
+            <Button look={aside} onClick={() => setDeleting(true)}>
+              <Trash2 size={15} aria-hidden="true" />
+              {t("models.delete")}
+            </Button>
+          )}
         </>
       ) : (
         <Button look="primary" disabled={model.plan?.verdict === "tooBig"} onClick={() => acquire(model)}>
@@ -315,12 +329,14 @@ function DeleteDialog({ model, onClose }: { model: Choosable; onClose: () => voi
   const { t } = useTranslation();
   const format = useFormat();
   const remove = useTell("models/remove");
+  // Less than its size where another name shares the bytes.
+  const frees = model.disk?.freesBytes ?? model.bytes;
   return (
     <Dialog
       open
       onClose={onClose}
       title={t("models.deleteTitle", { name: `${model.name} ${model.quant}` })}
-      about={t(model.entry ? "models.deleteAbout" : "models.deleteAboutOwn", { bytes: model.bytes })}
+      about={t(model.entry ? "models.deleteAbout" : "models.deleteAboutOwn", { bytes: frees })}
       actions={
         <>
           <Button onClick={onClose}>{t("app.cancel")}</Button>
@@ -339,7 +355,7 @@ function DeleteDialog({ model, onClose }: { model: Choosable; onClose: () => voi
               )
             }
           >
-            {t("models.deleteGo", { bytes: model.bytes })}
+            {t("models.deleteGo", { bytes: frees })}
           </Button>
         </>
       }

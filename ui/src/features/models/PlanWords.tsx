@@ -10,6 +10,8 @@ import { reasonText } from "@/i18n/reasons";
 import type { Choosable } from "@/state/models";
 import type { Plan, Proof } from "@/wire/wire";
 
+import { keeperName } from "./keepers";
+
 /** Name and value, one a line: the quiet table of the app. */
 export function Lines({ rows }: { rows: readonly (readonly [string, React.ReactNode, string?])[] }) {
   return (
@@ -233,6 +235,7 @@ export function Facts({ model }: { model: Choosable }) {
   if (entry && entry.abilities.length > 0) {
     rows.push([t("models.abilitiesTitle"), entry.abilities.map((one) => abilityText(t, one)).join(", ")]);
   }
+  if (disk?.keeper) rows.push([t("models.keeper"), keeperName(t, disk.keeper)]);
   if (disk)
     rows.push([
       t("models.path"),
@@ -243,7 +246,7 @@ export function Facts({ model }: { model: Choosable }) {
   return <Lines rows={rows} />;
 }
 
-function abilityText(t: ReturnType<typeof useTranslation>["t"], ability: string): string {
+function abilityText(t: TFunction, ability: string): string {
   switch (ability) {
     case "chat":
     case "tools":

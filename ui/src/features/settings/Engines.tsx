@@ -13,7 +13,7 @@ import { say } from "@/components/Toasts";
 import { faultTitle } from "@/i18n/faults";
 import { useFormat } from "@/i18n/format";
 import { faultOfResult, useAsk, useTell } from "@/state/ask";
-import { isActive, useLive } from "@/state/live";
+import { isActive, MOVE, useLive } from "@/state/live";
 import type { Check as CheckReply, EngineBuild, Fault } from "@/wire/wire";
 
 import { Group } from "./Group";
@@ -31,8 +31,12 @@ export function Engines() {
   const available = list.data?.available ?? [];
   const models = useAsk("models/list", {});
   const isModel = (subject: string) =>
-    models.data?.catalog.some((one) => subject.startsWith(`${one.id}:`)) ?? subject.includes(":");
-  const fetching = Object.values(transfers).filter((one) => isActive(one) && !isModel(one.subject));
+    // A file of the hub has its repository in its name, an engine never.
+    subject.includes("/") ||
+    (models.data?.catalog.some((one) => subject.startsWith(`${one.id}:`)) ?? subject.includes(":"));
+  const fetching = Object.values(transfers).filter(
+    (one) => isActive(one) && one.id !== MOVE && !isModel(one.subject),
+  );
   const begin = (flavour?: string) => install.mutate(flavour ? { flavour } : {});
 
   return (

@@ -15,11 +15,21 @@ import type { Settings } from "@/wire/wire";
 
 import { Endpoint } from "./Endpoint";
 import { Engines } from "./Engines";
+import { Folders } from "./Folders";
 import { Group, Row } from "./Group";
 import { HubSite } from "./HubSite";
 import { Shortcuts } from "./Shortcuts";
 
-const SECTIONS = ["appearance", "engines", "hub", "endpoint", "shortcuts", "about", "aboutApp"] as const;
+const SECTIONS = [
+  "appearance",
+  "engines",
+  "folders",
+  "hub",
+  "endpoint",
+  "shortcuts",
+  "about",
+  "aboutApp",
+] as const;
 
 /** How often the status bar is read. */
 const SAMPLE_EVERY_MS = { fast: 500, normal: 1500, slow: 5000 } as const;
@@ -130,6 +140,7 @@ export function SettingsPage() {
           </Group>
 
           <Engines />
+          <Folders />
           <HubSite wanted={section === "hub"} />
           <Endpoint on={now.endpoint !== false} onChange={(endpoint) => set({ endpoint })} />
           <Shortcuts />

@@ -1,6 +1,6 @@
 import type { Calls, Fault, HubSite, Message, Setup, TurnStats } from "@/wire/wire";
 
-import { CallError, type CallName } from "../host";
+import type { CallName } from "../host";
 import {
   answerMessage,
   catalog,
@@ -13,6 +13,9 @@ import {
 } from "./data";
 import { machineDetails, overridden } from "./machine";
 import { fileBytes, knows, planFor } from "./planning";
+import { runTransfer, startHubPull, startPull } from "./pulls";
+import { refuse } from "./refuse";
+import { shelfCalls } from "./shelves";
 import { CODE, REASONING, TIDES } from "./texts";
 import type { World } from "./world";
 
@@ -20,10 +23,6 @@ export type CallTable = { [N in CallName]: (body: Calls[N]["body"]) => Calls[N][
 
 const ENGINE_BYTES = 94_000_000;
 const now = () => Math.floor(Date.now() / 1000);
-
-function refuse(code: Fault["code"], fixes: Fault["fixes"], params: Fault["params"] = {}): never {
-  throw new CallError({ code, params, trace: [`scripted: ${code}`], fixes });
-}
 
 const PORT_TAKEN: Fault = {
   code: "portTaken",
@@ -46,7 +45,7 @@ export function callTable(world: World): CallTable {
   const library = () => ({
     models: world.models,
     catalog: catalog(world.models, world.accepted, world.where),
-    folder: "/home/ada/.cache/huggingface/hub",
+    folder: world.library,
     usedBytes: world.models.reduce((sum, model) => sum + model.bytes, 0),
     freeBytes: 182 * 1024 ** 3,
   });
@@ -59,6 +58,7 @@ export function callTable(world: World): CallTable {
   const engines = () => ({ engines: world.engines, available: ["cuda", "vulkan", "cpu"] });
 
   return {
+    ...shelfCalls(world),
     "status/read": () => ({
       version: "0.1.0",
       router: world.router,
@@ -120,6 +120,10 @@ export function callTable(world: World): CallTable {
     "models/read": ({ model }) =>
       world.models.find((one) => one.id === model) ?? refuse("unknownModel", ["chooseOtherModel"], { model }),
     "models/pull": ({ model, licenceAccepted }) => {
+      if (model.includes("/")) {
+        startHubPull(world, model);
+        return { id: model };
+      }
       const [id = "", quant = "Q4_K_M"] = model.split(":");
       const known = library().catalog.find((one) => one.id === id);
       if (!known) refuse("unknownModel", ["chooseOtherModel"]);
@@ -142,6 +146,7 @@ export function callTable(world: World): CallTable {
       if (!transfer) refuse("notFound", ["retry"], { transfer: id });
       world.setTransfer({ ...transfer, state: "cancelled", bytesPerS: 0 });
       world.transfers.delete(id);
+      if (id === "moveLibrary") world.movingTo = undefined;
       world.emit({ type: "libraryChanged" });
       return { freedBytes: transfer.doneBytes };
     },
@@ -384,45 +389,6 @@ export function startSetup(
     });
   });
   return first;
-}
-
-export function startPull(world: World, id: string, quant: string, from = 0): void {
-  const model = `${id}:${quant}`;
-  const totalBytes = fileBytes(id, quant);
-  const before = world.transfers.get(model)?.doneBytes ?? from * totalBytes;
-  runTransfer(
-    world,
-    { id: model, subject: model, state: "running", doneBytes: before, totalBytes, bytesPerS: 11.4e6 },
-    () => {
-      world.models = [
-        ...world.models.filter((one) => one.id !== model),
-        libraryModel(id, quant, world.where),
-      ];
-      world.emit({ type: "libraryChanged" });
-    },
-  );
-}
-
-function runTransfer(
-  world: World,
-  transfer: ReturnType<World["transfers"]["get"]> & object,
-  done: () => void,
-): void {
-  world.setTransfer(transfer);
-  if (world.frozen) return;
-  const key = `pull ${transfer.id}`;
-  world.every(key, 250, () => {
-    const current = world.transfers.get(transfer.id);
-    if (!current) return;
-    const doneBytes = Math.min(current.totalBytes, current.doneBytes + 4.2e7);
-    if (doneBytes < current.totalBytes) {
-      world.setTransfer({ ...current, doneBytes });
-      return;
-    }
-    world.stop(key);
-    world.setTransfer({ ...current, doneBytes, state: "done", bytesPerS: 0 });
-    done();
-  });
 }
 
 /** Reads the prompt, thinks a little, then writes word by word. */

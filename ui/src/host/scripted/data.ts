@@ -182,6 +182,7 @@ export function libraryModel(id: string, quant: string, where: MachineName): Lib
     quant,
     architecture: plan.model.architecture,
     bytes: plan.model.fileBytes,
+    freesBytes: plan.model.fileBytes,
     path: `/home/ada/.cache/huggingface/hub/models--${id}/snapshots/3f1c9/${id}-${quant}.gguf`,
     state: "ready",
     licence: "Apache-2.0",

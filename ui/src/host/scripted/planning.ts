@@ -98,7 +98,18 @@ function shape(
   return { id, name, architecture, parameters, active, trained, layers, kvBytesPerToken };
 }
 
-const BITS: Record<string, number> = { Q3_K_M: 4, Q4_K_M: 4.85, Q6_K: 6.6, Q8_0: 8.5, MXFP4: 4.6, Q4_1: 5.5 };
+const BITS: Record<string, number> = {
+  Q2_K: 3.2,
+  Q3_K_M: 4,
+  IQ4_XS: 4.3,
+  Q4_K_M: 4.85,
+  Q4_1: 5.5,
+  Q5_K_M: 5.7,
+  Q6_K: 6.6,
+  Q8_0: 8.5,
+  BF16: 16,
+  MXFP4: 4.6,
+};
 
 export function fileBytes(id: string, quant: string): number {
   return Math.round((find(id).parameters * (BITS[quant] ?? 5)) / 8);

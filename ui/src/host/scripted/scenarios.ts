@@ -1,6 +1,6 @@
 import type { Fault } from "@/wire/wire";
 
-import { answer, type CallTable, callTable, grow, startPull, startSetup } from "./calls";
+import { answer, type CallTable, callTable, grow, startSetup } from "./calls";
 import {
   answerMessage,
   conversation,
@@ -12,6 +12,8 @@ import {
   ownEngine,
   userMessage,
 } from "./data";
+import { startPull } from "./pulls";
+import { foreignModels } from "./shelves";
 import { CODE, DINNERS, REASONING, TIDES } from "./texts";
 import { World } from "./world";
 
@@ -232,13 +234,19 @@ const SCENARIOS: Record<string, (world: World) => void> = {
   },
   wrongBytes: (world) => failedPull(world, WRONG_BYTES),
   unreachable: (world) => failedPull(world, UNREACHABLE),
+  hubDown: (world) => {
+    settled(world);
+    world.offline = true;
+  },
   full: (world) => {
     settled(world);
     world.models = [
       ...world.models,
       libraryModel("qwen2.5-coder-0.5b-instruct", "Q4_K_M", world.where),
       damagedModel(world.where),
+      ...foreignModels(world.where),
     ];
+    world.folders = ["/mnt/unplugged/models"];
     world.engines = [engine(), ownEngine()];
     world.conversations = history(now());
     for (let index = 0; index < 240; index += 1) {

@@ -1,4 +1,5 @@
 import type {
+  Comparing,
   Conversation,
   EngineBuild,
   Event,
@@ -39,6 +40,15 @@ export class World {
   firstStart = false;
   /** Where the hub’s token comes from. */
   token: TokenFrom = "nowhere";
+  library = "/home/ada/.cache/huggingface/hub";
+  /** Where the library is being moved to. */
+  movingTo: string | undefined;
+  /** Folders that the person named. */
+  folders: string[] = [];
+  /** The hub does not answer. */
+  offline = false;
+  comparing: Comparing | undefined;
+  compared = false;
   /** Other programs cannot be let in. */
   portTaken = false;
   /** How many messages are refused yet. */
@@ -126,6 +136,24 @@ export class World {
         this.setRouter(running([ready]));
         then?.();
       }
+    });
+  }
+
+  /** Hashes files of equal size. */
+  compare(totalBytes: number): void {
+    this.comparing = { doneBytes: 0, totalBytes };
+    if (this.frozen) return;
+    this.every("compare", 100, () => {
+      const doneBytes = (this.comparing?.doneBytes ?? 0) + totalBytes / 20;
+      this.comparing = { doneBytes, totalBytes };
+      if (doneBytes < totalBytes) {
+        this.emit({ type: "compared", comparing: this.comparing });
+        return;
+      }
+      this.stop("compare");
+      this.comparing = undefined;
+      this.compared = true;
+      this.emit({ type: "libraryChanged" });
     });
   }
 
