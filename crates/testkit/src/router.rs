@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -38,6 +39,8 @@ struct Inner {
     loads: Vec<String>,
     unloads: Vec<String>,
     busy: bool,
+    /// Steps of the next loads, and the time between them.
+    slow: Option<(u32, Duration)>,
 }
 
 #[derive(Debug, Clone)]
@@ -123,6 +126,11 @@ impl FakeRouter {
         self.shared.inner().busy = busy;
     }
 
+    /// Loads take so many steps from now on, each told, with this time between them; without a step none ends.
+    pub fn load_slowly(&self, steps: u32, every: Duration) {
+        self.shared.inner().slow = Some((steps, every));
+    }
+
     /// A model comes up without our asking.
     pub fn load_by_itself(&self, model: &str) {
         self.shared.set(model, "loaded");
@@ -184,11 +192,36 @@ async fn load(State(shared): State<Shared>, headers: HeaderMap, Json(body): Json
         Asked::For(model, _) => {
             shared.inner().loads.push(model.clone());
             shared.set(&model, "loading");
-            shared.set(&model, "loaded");
+            let slow = shared.inner().slow;
+            match slow {
+                None => shared.set(&model, "loaded"),
+                Some((steps, every)) => come_up(shared.clone(), model, steps, every),
+            }
             Json(json!({ "success": true })).into_response()
         }
         Asked::Refused(refused) => refused,
     }
+}
+
+/// Tells each step on its way.
+fn come_up(shared: Shared, model: String, steps: u32, every: Duration) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test ends before or after it, and both are fine"
+    )]
+    tokio::spawn(async move {
+        for step in 1..=steps {
+            tokio::time::sleep(every).await;
+            let value = f64::from(step) / f64::from(steps);
+            let progress = json!({ "stages": ["text_model"], "current": "text_model", "value": value });
+            let data = json!({ "status": "loading", "progress": progress });
+            let message = json!({ "model": model, "event": "model_status", "data": data });
+            drop(shared.news.send(message.to_string()));
+        }
+        if steps > 0 {
+            shared.set(&model, "loaded");
+        }
+    });
 }
 
 async fn unload(State(shared): State<Shared>, headers: HeaderMap, Json(body): Json<Value>) -> Response {

@@ -22,7 +22,7 @@ use crate::error::EngineError;
 use crate::log::{Cause, LogMark, Memory, Part, cause, lines_of_child};
 
 /// While nothing of a load moves for this long it counts as stuck. Large files on slow disks move.
-const STILL_MAX: Duration = Duration::from_mins(3);
+pub(super) const STILL_MAX: Duration = Duration::from_mins(3);
 /// The router gives a child ten seconds to end before it kills it.
 const UNLOAD_MAX: Duration = Duration::from_secs(30);
 /// The list is asked for also when no message came: a message may be lost, the list is the truth.
@@ -62,6 +62,8 @@ pub(super) struct Load {
     pub engines: Engines,
     pub place: Place,
     pub tell: mpsc::Sender<LoadStep>,
+    /// See [`STILL_MAX`].
+    pub still_max: Duration,
 }
 
 impl Load {
@@ -204,9 +206,9 @@ impl Load {
                     }
                 }
             }
-            if moved_at.elapsed() >= STILL_MAX {
+            if moved_at.elapsed() >= self.still_max {
                 self.unload_and_wait(&name).await?;
-                let after_s = STILL_MAX.as_secs();
+                let after_s = self.still_max.as_secs();
                 return Err(EngineError::LoadStalled {
                     id: self.plan.id.clone(),
                     after_s,
@@ -431,6 +433,9 @@ mod tests {
         root: Root,
     }
 
+    /// A load that lasts much longer than this is as one of twelve minutes.
+    const STILL: Duration = Duration::from_secs(2);
+
     impl Bench {
         async fn new() -> Self {
             Self {
@@ -473,6 +478,7 @@ mod tests {
                 engines: Engines::new(home.join("engines"), Environment::default()),
                 place: Place::make(home).unwrap(),
                 tell,
+                still_max: STILL,
             };
             let ended = load.run().await;
             let mut steps = Vec::new();
@@ -494,6 +500,26 @@ mod tests {
             assert_eq!(bench.fake.unloads(), ["m"]);
             assert_eq!(steps, [Loading, Proving, Loading, Proving]);
         }
+    }
+
+    #[tokio::test]
+    async fn a_load_may_take_as_long_as_it_moves() {
+        let bench = Bench::new().await;
+        bench.fake.load_slowly(20, STILL / 5);
+        let began = Instant::now();
+        let (ended, steps) = bench.load().await;
+        assert!(ended.unwrap().proof.is_some());
+        assert!(began.elapsed() >= STILL * 4, "{:?}", began.elapsed());
+        assert_eq!(steps, [Loading, Proving]);
+    }
+
+    #[tokio::test]
+    async fn a_load_that_stands_still_is_given_up_and_taken_back() {
+        let bench = Bench::new().await;
+        bench.fake.load_slowly(0, STILL);
+        let (ended, _) = bench.load().await;
+        assert!(matches!(ended, Err(EngineError::LoadStalled { .. })), "{ended:?}");
+        assert_eq!(bench.fake.unloads(), ["m"]);
     }
 
     #[tokio::test]

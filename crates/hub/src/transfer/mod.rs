@@ -43,7 +43,7 @@ pub(crate) use ranges::Ranges;
 pub(crate) use run::{Outcome, Problem, run};
 
 /// Bytes that were received and are not written yet, over all connections.
-const WAITING_MAX: usize = 16 << 20;
+const WAITING_MAX: usize = 8 << 20;
 /// So near to its end a transfer is synced without a pause, so that its end has hardly anything left to wait for.
 const LAST_STRETCH: u64 = 128 << 20;
 /// One unit of the limit above.

@@ -6,7 +6,7 @@ use plimsoll_os::child::Exit;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::super::load::{Load, agree, is_down, last_words, unload_and_wait};
+use super::super::load::{Load, STILL_MAX, agree, is_down, last_words, unload_and_wait};
 use super::super::models::Crash;
 use super::super::preset::{Preset, router_id};
 use super::{Done, Note, Owner};
@@ -31,6 +31,7 @@ impl Owner {
             engines: self.engines.clone(),
             place: self.place.clone(),
             tell: steps,
+            still_max: STILL_MAX,
         };
         self.load_number += 1;
         let (number, notes) = (self.load_number, self.notes.clone());
