@@ -97,6 +97,12 @@ fn log_fields(line: &str, ollama: bool, list: u32, told: &mut Told) -> bool {
         Some(_) | None => None,
     };
     gpu.gfx = text("compute").and_then(super::names::gfx_in);
+    if api == Api::Cuda {
+        gpu.compute = text("compute").and_then(super::nvidia_csv::version);
+        // Its "driver" is the newest CUDA that the driver runs.
+        let cuda = text("driver").filter(|version| super::nvidia_csv::version(version).is_some());
+        told.nvidia_cuda = told.nvidia_cuda.take().or_else(|| cuda.map(str::to_owned));
+    }
     gpu.pci = text("pci_id").and_then(pci_address);
     gpu.index = text("id")
         .and_then(leading_number)
@@ -131,7 +137,15 @@ fn koboldcpp(line: &str, list: u32, told: &mut Told) -> bool {
         }
         return true;
     }
-    // A zero here is a tool that could not find out.
+    // What it calls available is what there is; a zero is a tool that could not find out.
+    let total = after(rest, "Available GPU Memory:")
+        .and_then(amount)
+        .filter(|&total| total > Bytes::ZERO);
+    if let Some(total) = total {
+        let mut gpu = Sighting::new(Api::Prose, "koboldcpp", list + 2);
+        gpu.total = Some(total);
+        told.see(gpu);
+    }
     rest.contains("GPU Memory:")
 }
 
@@ -145,6 +159,10 @@ fn planner(line: &str, list: u32, told: &mut Told) -> bool {
         told.say_ram(Some(total), None, Trust::Reported, "total_ram_gb");
     } else if let Some(available) = gigabytes("available_ram_gb") {
         told.say_ram(None, Some(available), Trust::Reported, "available_ram_gb");
+    } else if let Some(total) =
+        after(line, "\"ram\": { \"totalMemoryCapacityBytes\":").and_then(leading_number)
+    {
+        told.say_ram(Some(Bytes(total)), None, Trust::Exact, "LM Studio");
     } else if let Some(total) = field(line, "memory_bytes").and_then(leading_number) {
         told.say_ram(Some(Bytes(total)), None, Trust::Exact, "memory_bytes");
     } else if field(line, "memory_bytes_usable").is_some() || field(line, "gpu_vram_gb").is_some() {

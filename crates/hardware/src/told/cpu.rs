@@ -112,7 +112,9 @@ fn named(line: &str, told: &mut Told) -> bool {
         })
         .or_else(|| line.strip_prefix("CPU\t"))
         .or_else(|| is_processor(line).then_some(line));
-    if let Some(value) = value.filter(|value| is_processor(value)) {
+    // A laptop may be named after its processor's family.
+    let model = line.trim_start().starts_with("Machine:");
+    if let Some(value) = value.filter(|value| is_processor(value) && !model) {
         let end = [" (", " — ", " @ "]
             .iter()
             .filter_map(|mark| value.find(mark))

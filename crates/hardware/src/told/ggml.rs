@@ -216,6 +216,8 @@ fn sycl(line: &str, list: u32, told: &mut Told) -> bool {
         });
     } else {
         let full = line.rsplit(", ").next().unwrap_or(line);
+        // The other runtime names its own version behind the device.
+        let full = full.split(" OpenCL ").next().unwrap_or(full);
         let end = full.find(" [").unwrap_or(full.len());
         // A version may stand between the name and the driver's version.
         let name = full[..end]

@@ -34,7 +34,7 @@ const SIZED: [&str; 9] = [
     "a100", "a800", "h100", "h800", "h200", "v100", "p100", "gh200", "gb200",
 ];
 /// Words that may follow inside a name.
-const WITHIN: [&str; 52] = [
+const WITHIN: [&str; 54] = [
     "geforce",
     "rtx",
     "gtx",
@@ -79,6 +79,8 @@ const WITHIN: [&str; 52] = [
     "instinct",
     "rx",
     "custom",
+    "center",
+    "flex",
     "hbm3",
     "hbm2e",
     "hbm3e",
@@ -256,7 +258,7 @@ fn is_instinct(word: &str) -> bool {
 }
 
 /// `780m` and `8060s` mean one thing only.
-fn is_processor_gpu(word: &str) -> bool {
+pub(super) fn is_processor_gpu(word: &str) -> bool {
     matches!(
         word,
         "610m"

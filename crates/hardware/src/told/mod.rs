@@ -13,6 +13,7 @@ mod env;
 mod finish;
 mod ggml;
 mod ggml_lists;
+mod lang;
 mod lspci;
 mod macos;
 mod memory;
@@ -352,12 +353,16 @@ pub(crate) fn read(facts: &Facts) -> Told {
             continue;
         }
         let room = LINES_MAX - lines;
-        let kept: Vec<Line<'_>> = text
+        let spoken: Vec<_> = text
             .iter()
             .flat_map(|line| line.lines())
             .take(room)
+            .map(|line| lang::in_english(scan::cut(line, LINE_BYTES_MAX)))
+            .collect();
+        let kept: Vec<Line<'_>> = spoken
+            .iter()
             .map(|line| Line {
-                text: scan::cut(line, LINE_BYTES_MAX),
+                text: line,
                 taken: false,
             })
             .collect();

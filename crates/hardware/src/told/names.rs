@@ -133,6 +133,9 @@ pub(crate) fn unwrapped(name: &str) -> &str {
 pub(crate) fn vendor_of(name: &str) -> Option<Vendor> {
     let lower = name.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if super::mention::is_processor_gpu(&lower) {
+        return Some(Vendor::Amd);
+    }
     // Names of AMD processors hold `Radeon`, those of Intel's cards no other maker's words.
     if has(&["nvidia", "geforce", "quadro", "tesla", "rtx", "gtx", "nvgpu"]) || is_tegra(&lower) {
         Some(Vendor::Nvidia)

@@ -140,7 +140,7 @@ fn by_look(line: &str, cells: &[&str], list: u32) -> Option<Sighting> {
 }
 
 /// `8.6`
-fn version(cell: &str) -> Option<(u32, u32)> {
+pub(super) fn version(cell: &str) -> Option<(u32, u32)> {
     let (major, minor) = cell.split_once('.')?;
     Some((
         major.parse().ok().filter(|n| (3..=20).contains(n))?,

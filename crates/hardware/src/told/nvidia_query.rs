@@ -1,9 +1,17 @@
-//! `nvidia-smi -q`: sections of `label : value`, set in by their depth.
+//! `nvidia-smi -q`: sections of `label : value`, set in by their depth; with `-x` the same as XML.
 
 use super::scan::{amount, field, pci_address};
 use super::{Api, Part, Sighting, State, Text, Told, Vendor};
 
 pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
+    if text
+        .lines
+        .iter()
+        .any(|line| line.text.contains("<nvidia_smi_log>"))
+    {
+        xml(text, told);
+        return;
+    }
     // Labels such as `Total` mean something only below their section's headline.
     let is_query = text.lines.iter().any(|line| {
         let line = line.text.trim();
@@ -63,6 +71,53 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
         // Some versions write the mode on the headline's own line.
         if field(trimmed, "MIG Mode").is_some_and(|value| value.starts_with("Enabled")) {
             gpu.part = Part::Cut;
+        }
+    }
+    finish(open, told);
+}
+
+/// One element a line; what a size is of stands in the element around it.
+fn xml(text: &mut Text<'_>, told: &mut Told) {
+    let list = text.list(2);
+    let mut open: Option<Sighting> = None;
+    let mut section = "";
+    for line in &mut text.lines {
+        line.taken = true;
+        let trimmed = line.text.trim();
+        if let Some(rest) = trimmed.strip_prefix("<gpu id=") {
+            finish(open.take(), told);
+            let mut gpu = Sighting::new(Api::Nvml, "nvidia-smi -q -x", list);
+            gpu.vendor = Some(Vendor::Nvidia);
+            gpu.pci = pci_address(rest);
+            open = Some(gpu);
+            continue;
+        }
+        let Some((name, rest)) = trimmed.strip_prefix('<').and_then(|rest| rest.split_once('>')) else {
+            continue;
+        };
+        let Some((value, _)) = rest.split_once("</") else {
+            if !name.starts_with('/') {
+                section = name;
+            }
+            continue;
+        };
+        match name {
+            "driver_version" => told.nvidia_driver = Some(value.to_owned()),
+            "cuda_version" => told.nvidia_cuda = Some(value.to_owned()),
+            _ => {}
+        }
+        let Some(gpu) = &mut open else { continue };
+        match (section, name) {
+            (_, "product_name") => value.clone_into(&mut gpu.name),
+            (_, "uuid") => gpu.uuid = Some(value.to_ascii_lowercase()),
+            ("fb_memory_usage", "total") => {
+                gpu.total = amount(value);
+                gpu.is_ram = gpu.total.is_none();
+            }
+            ("fb_memory_usage", "used") => gpu.used = amount(value),
+            ("fb_memory_usage", "free") => gpu.free = amount(value),
+            ("mig_mode", "current_mig") if value == "Enabled" => gpu.part = Part::Cut,
+            _ => {}
         }
     }
     finish(open, told);

@@ -83,6 +83,10 @@ fn amd(lower: &str, gfx: Option<&str>) -> Option<Place> {
         "custom gpu 0932",
         "bc-250",
     ];
+    // A server's processor, whose GPU has the instruction set of the card of the same generation.
+    if lower.contains("mi300a") {
+        return Some(WORTH);
+    }
     if let Some(gfx) = gfx.filter(|gfx| gfx.len() >= 6) {
         return Some(amd_by_gfx(gfx));
     }
@@ -292,6 +296,7 @@ mod tests {
             "AMD Radeon RX Vega 11 Graphics",
             "AMD Radeon Vega 8 Graphics",
             "AMD Custom GPU 0405 (RADV VANGOGH)",
+            "AMD Instinct MI300A",
             "Intel(R) Arc(TM) 140V GPU (16GB)",
             "Intel(R) Arc(TM) Graphics",
             "Intel Arc B390",

@@ -7,10 +7,10 @@ use super::cpu::is_processor;
 use super::mention::mentions;
 use super::names::{gfx_in, is_software, is_virtual};
 use super::scan::{Amount, amounts, has_word, leading_number};
-use super::{Api, Place, Sighting, Text, Told, Trust, Vendor, vendor_of};
+use super::{Api, Line, Place, Sighting, Text, Told, Trust, Vendor, vendor_of};
 
 /// Lines of engines that hold names of files and libraries, or sizes of buffers.
-const NOISE: [&str; 10] = [
+const NOISE: [&str; 13] = [
     "load_backend:",
     "load_tensors",
     "llama_",
@@ -21,6 +21,11 @@ const NOISE: [&str; 10] = [
     "srv ",
     "TensileLibrary",
     "vk::",
+    // Log lines of Ollama, of which another reader takes what counts.
+    " source=",
+    // Units for networks like these are no GPUs, whatever chip they are named after.
+    "Neural Processing Unit",
+    "ComputeAccelerator",
 ];
 /// At the start of a line only; `driver version: …` behind a name is something else.
 const NOISE_AT_START: [&str; 2] = ["build:", "version:"];
@@ -30,6 +35,11 @@ const WRAPPERS: [&str; 5] = ["virtio-gpu", "venus (", "virgl (", "svga3d", "gfxs
 pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     // A file of wishes: whether they were granted stands elsewhere.
     if text.key_has("wslconfig") {
+        return;
+    }
+    // `NAME  ID  SIZE  PROCESSOR`: what models hold, not what the machine has.
+    let models = |line: &Line<'_>| line.text.contains("NAME") && line.text.contains("PROCESSOR");
+    if text.lines.iter().any(models) {
         return;
     }
     let mut reader = Reader {
@@ -233,6 +243,10 @@ impl Reader {
     }
 
     fn without_name(&mut self, line: &str, lower: &str, place: Option<Place>, told: &mut Told) {
+        // Windows' sum of the dedicated and the shared part.
+        if lower.trim_start().starts_with("gpu memory") && lower.contains('/') {
+            return;
+        }
         let sizes = amounts(line);
         if let Some(place) = place {
             // A word about the device that the lines before named, or about one without a name.

@@ -16,7 +16,9 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
             continue;
         }
         let trimmed = line.text.trim();
-        if let Some((index, label, value)) = indexed(trimmed) {
+        if trimmed.starts_with('{') && trimmed.contains("\"card") {
+            line.taken = json(trimmed, list, told);
+        } else if let Some((index, label, value)) = indexed(trimmed) {
             line.taken = true;
             apply(gpu(told, index, list, "rocm-smi"), &label, value);
         } else if amd_smi && let Some((label, value)) = trimmed.split_once(':') {
@@ -56,6 +58,25 @@ fn indexed(line: &str) -> Option<(u32, String, &str)> {
     let (number, rest) = rest.split_once(']')?;
     let (label, value) = rest.trim_start().strip_prefix(':')?.split_once(':')?;
     Some((number.parse().ok()?, label.trim().to_lowercase(), value.trim()))
+}
+
+/// `{"card0": {"VRAM Total Memory (B)": "17163091968", "Card Series": "…"}, …}`
+fn json(line: &str, list: u32, told: &mut Told) -> bool {
+    let Ok(serde_json::Value::Object(cards)) = serde_json::from_str(line) else {
+        return false;
+    };
+    for (name, card) in &cards {
+        let index = name.strip_prefix("card").and_then(|number| number.parse().ok());
+        let (Some(index), Some(labels)) = (index, card.as_object()) else {
+            continue;
+        };
+        for (label, value) in labels {
+            if let Some(value) = value.as_str() {
+                apply(gpu(told, index, list, "rocm-smi"), &label.to_lowercase(), value);
+            }
+        }
+    }
+    true
 }
 
 fn gpu<'a>(told: &'a mut Told, index: u32, list: u32, source: &str) -> &'a mut Sighting {

@@ -25,6 +25,7 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
         return;
     }
     let list = text.list(24);
+    let mut ram = Bytes::ZERO;
     let mut agent = Agent::default();
     for line in &mut text.lines {
         if line.taken {
@@ -34,11 +35,11 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
         line.taken = true;
         if trimmed.starts_with("Agent ") || trimmed.starts_with("****") {
             if trimmed.starts_with("Agent ") {
-                finish(std::mem::take(&mut agent), list, told);
+                finish(std::mem::take(&mut agent), list, &mut ram, told);
             }
         } else if let Some(value) = field(trimmed, "Marketing Name") {
             if !agent.marketing.is_empty() {
-                finish(std::mem::take(&mut agent), list, told);
+                finish(std::mem::take(&mut agent), list, &mut ram, told);
             }
             value.clone_into(&mut agent.marketing);
         } else if let Some(value) = field(trimmed, "Name") {
@@ -65,17 +66,21 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
             agent.pool = leading_number(value).map(Bytes::kib);
         }
     }
-    finish(agent, list, told);
+    finish(agent, list, &mut ram, told);
+    // Each processor is a node with a part of the RAM.
+    let total = Some(ram).filter(|&ram| ram > Bytes::ZERO);
+    told.say_ram(total, None, Trust::Inferred, "rocminfo");
 }
 
-fn finish(agent: Agent, list: u32, told: &mut Told) {
+fn finish(agent: Agent, list: u32, ram: &mut Bytes, told: &mut Told) {
     let gfx = names::gfx_in(&agent.name);
     if agent.is_gpu.unwrap_or(gfx.is_some()) {
         let mut gpu = Sighting::new(Api::Rocm, "rocminfo", list).named(&agent.marketing);
         gpu.gfx = gfx;
         gpu.vendor = Some(Vendor::Amd);
         gpu.uuid = agent.uuid;
-        if agent.is_apu && gpu.gfx.is_none() {
+        // A server's processor with a GPU of the size of a card; of smaller ones the instruction set tells.
+        if agent.is_apu {
             gpu.place = Some(super::Place::Processor {
                 worth_planning_on: true,
             });
@@ -83,8 +88,7 @@ fn finish(agent: Agent, list: u32, told: &mut Told) {
         gpu.total = agent.pool;
         told.see(gpu);
     } else if agent.is_gpu == Some(false) {
-        // A processor's pool is the RAM of its node.
-        told.say_ram(agent.pool, None, Trust::Inferred, "rocminfo");
+        *ram = ram.plus(agent.pool.unwrap_or_default());
         if told.cpu.name.is_none() && !agent.marketing.is_empty() {
             told.cpu.name = Some(agent.marketing);
         }

@@ -15,6 +15,10 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
         wmi: text.key_has("wmi") || text.key_has("adapterram") || text.key_has("videocontroller"),
         seen: Vec::new(),
     };
+    if text.key_has("memorychip") || text.key_has("physicalmemory") {
+        modules(text, told);
+        return;
+    }
     let dxdiag = text.key_has("dxdiag") || text.key_has("dxgi") || text.key_has("adapter");
     for line in &mut text.lines {
         if !line.taken {
@@ -28,6 +32,20 @@ pub(super) fn read(text: &mut Text<'_>, told: &mut Told) {
     for gpu in reader.seen {
         told.see(gpu);
     }
+}
+
+/// `wmic memorychip get capacity`, `Get-CimInstance Win32_PhysicalMemory`: the modules, in bytes.
+fn modules(text: &mut Text<'_>, told: &mut Told) {
+    let mut total = Bytes::ZERO;
+    for line in &mut text.lines {
+        let value = field(line.text, "Capacity").unwrap_or(line.text);
+        if let Some(bytes) = whole(value.trim()).filter(|&bytes| bytes >= 1 << 28) {
+            total = total.plus(Bytes(bytes));
+            line.taken = true;
+        }
+    }
+    let total = Some(total).filter(|&total| total > Bytes::ZERO);
+    told.say_ram(total, None, Trust::Installed, "memory modules");
 }
 
 struct Reader {

@@ -1,6 +1,7 @@
 //! Outputs of the same tools in other versions, layouts and languages of the same thing than the recorded reports
 //! have: each line below is in the form in which that tool prints, put together for this test.
 
+mod forms;
 mod systems;
 
 use std::collections::BTreeMap;
