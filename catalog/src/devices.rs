@@ -1,3 +1,6 @@
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use plimsoll_units::{Bytes, BytesPerSecond};
 use serde::Deserialize;
 
@@ -5,6 +8,19 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 pub struct Bandwidth {
     pub rows: Vec<BandwidthRow>,
+    #[serde(skip)]
+    index: OnceLock<Index>,
+}
+
+/// All keys by their first word, each with its row.
+type Index = HashMap<String, Vec<Key>>;
+
+#[derive(Debug, Clone)]
+struct Key {
+    words: Vec<String>,
+    row: usize,
+    /// Among all keys, as they are written.
+    order: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -27,6 +43,10 @@ pub struct BandwidthRow {
     /// How many GPU cores this build of a name has.
     #[serde(default)]
     pub gpu_cores: Option<u32>,
+    /// Single precision arithmetic in 10⁹ operations a second, of cards that are limited by it when they unpack
+    /// quantised weights: NVIDIA's before Turing.
+    #[serde(default)]
+    pub unpack_gflops: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -54,17 +74,38 @@ impl Bandwidth {
         gpu_cores: Option<u32>,
     ) -> Option<&BandwidthRow> {
         let words = words(name);
-        let laptop = words.iter().any(|word| word == "laptop" || word == "mobile");
-        self.rows
-            .iter()
-            .flat_map(|row| row.keys.iter().map(move |key| (row, self::words(key))))
-            .filter(|(_, key)| !key.is_empty() && words.windows(key.len()).any(|window| window == key))
-            .filter(|(_, key)| !laptop || key.iter().any(|word| word == "laptop" || word == "mobile"))
-            .filter_map(|(row, key)| Some((row, key, row.fits(memory, gpu_cores)?)))
+        let says_laptop = |words: &[String]| words.iter().any(|word| word == "laptop" || word == "mobile");
+        let laptop = says_laptop(&words);
+        let index = self.index.get_or_init(|| self.indexed());
+        let here = |at: usize| {
+            let rest = words.get(at..).unwrap_or_default();
+            let keys = rest.first().and_then(|word| index.get(word));
+            keys.into_iter()
+                .flatten()
+                .filter(move |key| rest.starts_with(&key.words))
+        };
+        (0..words.len())
+            .flat_map(here)
+            .filter(|key| !laptop || says_laptop(&key.words))
+            .filter_map(|key| {
+                let row = self.rows.get(key.row)?;
+                Some((key, row, row.fits(memory, gpu_cores)?))
+            })
             // The row of a build wins over that of a name, a verified row over an unverified one of the same key.
-            .max_by_key(|(row, key, certain)| (*certain, key.len(), row.verified))
-            .map(|(row, key, _)| (row, key))
-            .map(|(row, _)| row)
+            .max_by_key(|(key, row, certain)| (*certain, key.words.len(), row.verified, key.order))
+            .map(|(_, row, _)| row)
+    }
+
+    fn indexed(&self) -> Index {
+        let rows = self.rows.iter().enumerate();
+        let keys = rows.flat_map(|(at, row)| row.keys.iter().map(move |key| (at, words(key))));
+        let mut index = Index::new();
+        for (order, (row, words)) in keys.enumerate() {
+            if let Some(first) = words.first().cloned() {
+                index.entry(first).or_default().push(Key { words, row, order });
+            }
+        }
+        index
     }
 }
 

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::{CatalogError, Draft, File, Projector, ShapeFacts, Variant};
@@ -11,6 +13,9 @@ pub struct Model {
     pub name: String,
     /// One plain sentence.
     pub about: String,
+    /// The same in other languages, by their two letters.
+    #[serde(default)]
+    pub about_in: BTreeMap<String, String>,
     pub publisher: String,
     pub licence: Licence,
     pub parameters: u64,

@@ -96,6 +96,18 @@ fn a_cuda_build_brings_its_runtime() {
 }
 
 #[test]
+fn every_entry_says_in_german_as_well_what_it_is() {
+    for model in catalog().models() {
+        let german = model.about_in.get("de").map(String::as_str).unwrap_or_default();
+        assert!(
+            german.len() >= 10 && german != model.about,
+            "{}: {german:?}",
+            model.id
+        );
+    }
+}
+
+#[test]
 fn bandwidth_is_found_by_words_and_the_longest_name_wins() {
     let find = |name| catalog().bandwidth.find(name).map(|row| row.bytes_per_second);
     assert_eq!(find("NVIDIA GeForce RTX 4090"), Some(BytesPerSecond::gb(1008)));

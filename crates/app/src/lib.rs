@@ -7,6 +7,7 @@
 //! Never draws a window, never knows which host it serves, never builds a sentence for the screen.
 
 mod app;
+mod beside;
 mod bus;
 mod calls;
 mod config;

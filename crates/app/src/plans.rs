@@ -9,12 +9,13 @@ use plimsoll_engine::{Engines, ModelStatus, RouterState};
 use plimsoll_hardware::{Backend, Machine};
 use plimsoll_os::process;
 use plimsoll_planner::memory::{CacheType, Outputs, Release};
-use plimsoll_planner::{self as planner, Anchor, Draft, Goal, Held, Shape, Situation, Verdict, Wishes};
+use plimsoll_planner::{self as planner, Anchor, Goal, Held, Projector, Shape, Situation, Verdict, Wishes};
 use plimsoll_store::Store;
 use plimsoll_units::Bytes;
 use plimsoll_wire::{self as wire, FaultCode, MakePlan, PlanWishes};
 use tokio::sync::watch;
 
+use crate::beside::{Beside, Pictures, Subject, subject};
 use crate::fault::{Failed, ToFault as _, fault};
 use crate::learned::{Learned, Where, learned};
 use crate::machine::{Freshness, MachineOwner, RamSpeed, fingerprint};
@@ -87,9 +88,9 @@ impl Planner {
         let inspected = models.inspect(on_disk.first_file()?).await?;
         // What others have taken meanwhile decides whether it loads.
         let ground = self.here(models, &[], Freshness::Anew).await?;
-        let mut planned = to_wishes(wishes)?;
-        planned.draft = drafting(models, wishes).await?;
-        let plan = self.plan(&ground, &inspected.shape, &planned)?;
+        let beside = Beside::of(models, wishes, on_disk.projector()).await?;
+        beside.check_files(wishes)?;
+        let plan = self.plan(&ground, &inspected.shape, &beside.wishes(to_wishes(wishes)?))?;
         let needs = || {
             plan.memory
                 .devices
@@ -113,7 +114,7 @@ impl Planner {
             host_after_loading: plan.memory.host.after_loading(),
             machine: fingerprint(&ground.machine),
             budget,
-            plan: to_wire::plan(&on_disk.id, &plan),
+            plan: beside.named_in(to_wire::plan(&on_disk.id, &plan)),
         })
     }
 
@@ -124,10 +125,47 @@ impl Planner {
             Some(machine) => self.elsewhere(models, machine, &anchors).await?,
             None => self.here(models, &anchors, RECENT).await?,
         };
-        let mut wishes = to_wishes(&call.wishes)?;
-        wishes.draft = drafting(models, &call.wishes).await?;
-        let (id, shape) = shape_of(models, &call.model).await?;
-        Ok(to_wire::plan(&id, &self.plan(&ground, &shape, &wishes)?))
+        if let Some(plan) = self
+            .best_variant(models, &ground, &call.model, &call.wishes)
+            .await?
+        {
+            return Ok(plan);
+        }
+        let Subject { id, shape, projector } = subject(models, &call.model).await?;
+        let (at, sized) = match projector {
+            Some(Pictures::File(path)) => (Some(path), None),
+            Some(Pictures::Sized(projector)) => (None, Some(projector)),
+            None => (None, None),
+        };
+        let mut beside = Beside::of(models, &call.wishes, at.as_deref()).await?;
+        beside.projector = beside.projector.or(sized);
+        let plan = self.plan(&ground, &shape, &beside.wishes(to_wishes(&call.wishes)?))?;
+        Ok(beside.named_in(to_wire::plan(&id, &plan)))
+    }
+
+    /// Of a model of the catalog that is not on the disk and of which no variant is named.
+    async fn best_variant(
+        &self,
+        models: &Models,
+        ground: &Ground,
+        name: &str,
+        wishes: &PlanWishes,
+    ) -> Result<Option<wire::Plan>, Failed> {
+        let named = name.contains(':') || Path::new(name).is_file();
+        let found = if named { None } else { models.find(name).await.ok() };
+        let Some(Named::Catalog(known)) = found else {
+            return Ok(None);
+        };
+        let beside = Beside::of(models, wishes, None).await?;
+        let wishes = beside.wishes(to_wishes(wishes)?);
+        let chosen = planner::best_variant(known.model, &ground.situation(self.catalog), &wishes)?;
+        Ok(chosen.map(|chosen| {
+            let known = Known {
+                variant: chosen.variant,
+                ..known
+            };
+            beside.named_in(to_wire::plan(&known.id(), &chosen.plan))
+        }))
     }
 
     pub(crate) async fn recommend(
@@ -226,7 +264,9 @@ impl Planner {
         };
         Ok(wire::HubFit {
             plan: planned,
-            with_projector: judged.projector.and_then(|bytes| plan(Some(bytes)).ok()),
+            with_projector: judged
+                .projector
+                .and_then(|bytes| plan(Some(Projector::of_size(bytes))).ok()),
             fault,
             fetched_bytes: judged.fetched.0,
         })
@@ -244,11 +284,17 @@ impl Planner {
             Ok(path) => models.inspect(path).await,
             Err(failed) => Err(failed),
         };
+        let beside = Beside::of(models, &PlanWishes::default(), model.projector()).await;
+        let beside = beside.unwrap_or_default();
         let (shape, planned) = match &inspected {
-            Ok(inspected) => (
-                Some(&inspected.shape),
-                self.plan(ground, &inspected.shape, &Wishes::default()).map(Some),
-            ),
+            Ok(inspected) => {
+                let wishes = Wishes {
+                    projector: beside.projector,
+                    ..Wishes::default()
+                };
+                let plan = self.plan(ground, &inspected.shape, &wishes);
+                (Some(&inspected.shape), plan.map(Some))
+            }
             Err(_) => (None, Ok(None)),
         };
         let (plan, not_planned) = match planned {
@@ -279,14 +325,18 @@ impl Planner {
             state: to_wire::library_state(model),
             licence: model.known.map(|known| known.model.licence.name.clone()),
             chat: models.can_chat(model).await,
-            plan: plan.map(|plan| to_wire::plan(&model.id, &plan)),
+            plan: plan.map(|plan| beside.named_in(to_wire::plan(&model.id, &plan))),
             fault: inspected.err().or(not_planned).map(wire::Fault::from),
         }
     }
 
     fn catalog_plan(&self, ground: &Ground, known: Known) -> Option<wire::Plan> {
         let shape = Shape::from_catalog(known.model, known.variant);
-        let plan = self.plan(ground, &shape, &Wishes::default()).ok()?;
+        let wishes = Wishes {
+            projector: Projector::of_model(known.model),
+            ..Wishes::default()
+        };
+        let plan = self.plan(ground, &shape, &wishes).ok()?;
         Some(to_wire::plan(&known.id(), &plan))
     }
 
@@ -382,46 +432,13 @@ impl Ground {
     }
 }
 
-/// The id of a model and its shape: from its file where there is one, else from the catalog.
-async fn shape_of(models: &Models, name: &str) -> Result<(String, Shape), Failed> {
-    let path = Path::new(name);
-    if path.is_file() {
-        return Ok((name.to_owned(), models.inspect(path).await?.shape.clone()));
-    }
-    match models.find(name).await {
-        Ok(Named::OnDisk(model)) => {
-            let shape = models.inspect(model.first_file()?).await?.shape.clone();
-            Ok((model.id.clone(), shape))
-        }
-        Ok(Named::Catalog(known)) => Ok((known.id(), Shape::from_catalog(known.model, known.variant))),
-        // Somebody meant a file: say that it is not there, not that the catalog does not know it.
-        Err(_)
-            if path
-                .extension()
-                .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf")) =>
-        {
-            Err(fault(FaultCode::ModelFileMissing, [("path", name.into())]).into())
-        }
-        Err(failed) => Err(failed),
-    }
-}
-
 async fn anchors_from(models: &Models, given: &[wire::Anchor]) -> Result<Vec<Anchor>, Failed> {
     let mut anchors = Vec::new();
     for anchor in given {
-        let (_, shape) = shape_of(models, &anchor.model).await?;
+        let shape = subject(models, &anchor.model).await?.shape;
         anchors.extend(Anchor::of(shape, anchor.decode_tps, anchor.prefill_tps));
     }
     Ok(anchors)
-}
-
-/// What is to guess ahead, with its shape.
-async fn drafting(models: &Models, wishes: &PlanWishes) -> Result<Option<Draft>, Failed> {
-    Ok(match wishes.draft.as_deref() {
-        None => None,
-        Some("own") => Some(Draft::Own),
-        Some(name) => Some(Draft::Model(Box::new(shape_of(models, name).await?.1))),
-    })
 }
 
 fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
@@ -441,14 +458,6 @@ fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
         Some(text) => return Err(wrong("outputs", text).into()),
         None => None,
     };
-    let projector = match wishes.projector.as_deref() {
-        Some(path) => {
-            let about = std::fs::metadata(path)
-                .map_err(|_| fault(FaultCode::ModelFileMissing, [("path", path.into())]))?;
-            Some(Bytes(about.len()))
-        }
-        None => None,
-    };
     let goal = match wishes.goal.as_deref() {
         Some(text) => text.parse::<Goal>().map_err(|_| wrong("goal", text))?,
         None => Goal::default(),
@@ -465,7 +474,7 @@ fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
         gpu_layers: wishes.gpu_layers,
         tensor_split: wishes.tensor_split.clone(),
         host_experts: wishes.host_experts,
-        projector,
+        projector: None,
         draft: None,
         prompt_tokens: wishes.prompt_tokens,
     })

@@ -11,11 +11,12 @@
 mod machines;
 
 use std::hint::black_box;
+use std::time::Instant;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use plimsoll_catalog::Catalog;
 use plimsoll_planner::memory::{HostCpu, Load, MemoryBackend, Pool, breakdown};
-use plimsoll_planner::{CacheType, Outputs, Release, Shape, Situation, Wishes, plan};
+use plimsoll_planner::{CacheType, Outputs, Release, Shape, Situation, Wishes, plan, recommend};
 use plimsoll_units::Bytes;
 
 fn one_model(c: &mut Criterion) {
@@ -33,8 +34,17 @@ fn one_model(c: &mut Criterion) {
         c.bench_function(&format!("plan {name} for an 8 GB card"), |b| {
             b.iter(|| plan(black_box(&shape), &situation, &Wishes::default()));
         });
+        c.bench_function(
+            &format!("plan {name} for an 8 GB card, for the first time"),
+            |b| {
+                b.iter_batched(
+                    || shape.clone(),
+                    |shape| plan(&shape, &situation, &Wishes::default()),
+                    BatchSize::SmallInput,
+                );
+            },
+        );
     }
-    let shape = machines::fixture("llama-3.1-8b").shape();
     let pools = [Pool {
         backend: MemoryBackend::Cuda,
         free: Bytes::gib(24),
@@ -54,25 +64,24 @@ fn one_model(c: &mut Criterion) {
         host_experts: 0,
         rollback: 0,
     };
-    c.bench_function("breakdown llama-3.1-8b", |b| {
-        b.iter(|| {
-            breakdown(
-                black_box(&shape),
-                &load,
-                &pools,
-                HostCpu::plain(),
-                Release::CHECKED,
-            )
-        });
+    c.bench_function("breakdown llama-3.1-8b, for the first time", |b| {
+        b.iter_batched(
+            || machines::fixture("llama-3.1-8b").shape(),
+            |shape| breakdown(&shape, &load, &pools, HostCpu::plain(), Release::CHECKED),
+            BatchSize::SmallInput,
+        );
     });
 }
 
 fn whole_catalog(c: &mut Criterion) {
     let catalog = Catalog::packaged().expect("the packaged catalog");
-    let shapes: Vec<Shape> = catalog
-        .models()
-        .filter_map(|model| Some(Shape::from_catalog(model, model.variant(None)?)))
-        .collect();
+    let made = || -> Vec<Shape> {
+        let models = catalog.models();
+        models
+            .filter_map(|model| Some(Shape::from_catalog(model, model.variant(None)?)))
+            .collect()
+    };
+    let shapes = made();
     let card = machines::with_card("NVIDIA GeForce RTX 3060", 12_288, 11_700, 32);
     let situation = Situation::of(&card, Some(catalog));
     c.bench_function(&format!("plan all {} models of the catalog", shapes.len()), |b| {
@@ -82,7 +91,78 @@ fn whole_catalog(c: &mut Criterion) {
             }
         });
     });
+    let title = format!(
+        "plan all {} models of the catalog, for the first time",
+        shapes.len()
+    );
+    c.bench_function(&title, |b| {
+        b.iter_batched(
+            made,
+            |shapes| {
+                for shape in &shapes {
+                    let _ = black_box(plan(shape, &situation, &Wishes::default()));
+                }
+            },
+            BatchSize::SmallInput,
+        );
+    });
 }
 
-criterion_group!(benches, one_model, whole_catalog);
+/// What comes before the plans, and after them.
+fn around(c: &mut Criterion) {
+    let catalog = Catalog::packaged().expect("the packaged catalog");
+    c.bench_function("shapes of the default variants of the catalog", |b| {
+        b.iter(|| {
+            for model in catalog.models() {
+                let _ = black_box(
+                    model
+                        .variant(None)
+                        .map(|variant| Shape::from_catalog(model, variant)),
+                );
+            }
+        });
+    });
+    let card = machines::with_card("NVIDIA GeForce RTX 3060", 12_288, 11_700, 32);
+    let situation = Situation::of(&card, Some(catalog));
+    c.bench_function("recommend from every variant of the catalog", |b| {
+        b.iter(|| recommend(black_box(&situation), catalog, &|_, _| false));
+    });
+}
+
+/// The model of the catalog whose plan takes longest, for each of some machines.
+fn dearest(c: &mut Criterion) {
+    let catalog = Catalog::packaged().expect("the packaged catalog");
+    let shapes: Vec<(&str, Shape)> = catalog
+        .models()
+        .filter_map(|model| {
+            Some((
+                model.id.as_str(),
+                Shape::from_catalog(model, model.variant(None)?),
+            ))
+        })
+        .collect();
+    for (name, mib, ram) in [
+        ("NVIDIA GeForce RTX 3060", 12_288, 32),
+        ("NVIDIA GeForce RTX 4060", 8_188, 16),
+        ("NVIDIA GeForce RTX 4090", 24_564, 64),
+    ] {
+        let card = machines::with_card(name, mib, mib * 95 / 100, ram);
+        let situation = Situation::of(&card, Some(catalog));
+        let least = |shape: &Shape| {
+            let once = || {
+                let began = Instant::now();
+                let _ = black_box(plan(shape, &situation, &Wishes::default()));
+                began.elapsed()
+            };
+            (0..30).map(|_| once()).min().unwrap_or_default()
+        };
+        let slow = shapes.iter().max_by_key(|(_, shape)| least(shape));
+        let (id, shape) = slow.expect("a model");
+        c.bench_function(&format!("plan {id}, the dearest for {name}"), |b| {
+            b.iter(|| plan(black_box(shape), &situation, &Wishes::default()));
+        });
+    }
+}
+
+criterion_group!(benches, one_model, whole_catalog, dearest, around);
 criterion_main!(benches);

@@ -72,7 +72,11 @@ impl Draft {
                 for (kinds, told) in out.iter_mut().zip(breakdown.devices) {
                     *kinds = told;
                 }
-                out[pools.len()] = breakdown.host;
+                // What the processor copies lies on the host as well.
+                out[pools.len()] = Kinds {
+                    weights: breakdown.host.weights.plus(breakdown.repacked),
+                    ..breakdown.host
+                };
             }
             Self::Own => {
                 // They follow the last of the model's layers, wherever that is.

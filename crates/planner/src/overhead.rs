@@ -6,8 +6,7 @@
 use plimsoll_units::Bytes;
 
 use crate::Shape;
-use crate::memory::{Breakdown, MemoryBackend};
-use crate::shape::Role;
+use crate::memory::MemoryBackend;
 
 /// One part. `bytes` is what is planned with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,32 +92,15 @@ impl Overhead {
 /// One mebibyte, in bytes.
 const MIB: u64 = 1 << 20;
 
-/// On the host, without the parts that a plan chooses (prompt cache, checkpoints).
-pub(crate) fn host(
-    shape: &Shape,
-    breakdown: &Breakdown,
-    slots: u32,
-    backends: Option<&[MemoryBackend]>,
-    measured: Option<Bytes>,
-) -> Vec<Overhead> {
-    let mut parts = Vec::new();
-    if breakdown.repacked > Bytes::ZERO {
-        parts.push(Overhead::exact(Part::Repack, breakdown.repacked));
-    }
-    parts.push(Overhead::exact(Part::Outputs, outputs(shape, slots)));
-    parts.push(measured.map_or_else(|| libraries(backends), seen));
-    parts.push(process(shape));
-    parts
-}
-
 /// A row of logits and one of the embedding per slot.
-fn outputs(shape: &Shape, slots: u32) -> Bytes {
-    Bytes(4 * (u64::from(shape.vocabulary) + u64::from(shape.embedding))).times(u64::from(slots.max(1)))
+pub(crate) fn outputs(shape: &Shape, slots: u32) -> Overhead {
+    let row = Bytes(4 * (u64::from(shape.vocabulary) + u64::from(shape.embedding)));
+    Overhead::exact(Part::Outputs, row.times(u64::from(slots.max(1))))
 }
 
 /// llama-server without its buffers: 18 MiB for `SmolLM2` (49 thousand words), 42 for Qwen2.5 (152 thousand), 46 for
 /// Gemma (262 thousand, no merges), measured as anonymous memory less buffers on b11434.
-fn process(shape: &Shape) -> Overhead {
+pub(crate) fn process(shape: &Shape) -> Overhead {
     let words = u64::from(shape.tokenizer_words) * 161 + u64::from(shape.tokenizer_merges) * 88;
     let bytes = 7 * MIB + words;
     Overhead::range(Part::Process, bytes - bytes / 4, bytes, bytes + bytes / 2)
@@ -126,7 +108,7 @@ fn process(shape: &Shape) -> Overhead {
 
 /// The same libraries as an earlier load on this machine had them. Two loads differ by what the buffers are touched,
 /// up to 20 MiB.
-const fn seen(bytes: Bytes) -> Overhead {
+pub(crate) const fn seen(bytes: Bytes) -> Overhead {
     const APART: u64 = 20 * MIB;
     Overhead {
         part: Part::Backend,
@@ -139,7 +121,7 @@ const fn seen(bytes: Bytes) -> Overhead {
 /// The engine's libraries: 15 MiB of file-backed pages for a plain build. A backend's own come along whether it is
 /// used or not: Vulkan's brought a driver with a compiler in it, 47 MiB more in files and 10 in memory (Mesa). CUDA's
 /// and `ROCm`'s were not measured by us; their range is wide. `None`: which backends the engine has is not known.
-fn libraries(backends: Option<&[MemoryBackend]>) -> Overhead {
+pub(crate) fn libraries(backends: Option<impl Iterator<Item = MemoryBackend>>) -> Overhead {
     let (mut low, mut bytes, mut high) = (12 * MIB, 15 * MIB, 20 * MIB);
     let mut add = |more: (u64, u64, u64)| {
         low += more.0 * MIB;
@@ -150,12 +132,11 @@ fn libraries(backends: Option<&[MemoryBackend]>) -> Overhead {
         add((0, 30, 120));
         return Overhead::range(Part::Backend, low, bytes, high);
     };
-    let mut seen: Vec<MemoryBackend> = Vec::new();
-    for &backend in backends {
-        if seen.contains(&backend) {
+    let mut seen = [false; MemoryBackend::COUNT];
+    for backend in backends {
+        if std::mem::replace(&mut seen[backend as usize], true) {
             continue;
         }
-        seen.push(backend);
         add(match backend {
             MemoryBackend::Vulkan => (15, 57, 120),
             MemoryBackend::Cuda | MemoryBackend::Hip => (100, 250, 600),
@@ -170,7 +151,7 @@ fn libraries(backends: Option<&[MemoryBackend]>) -> Overhead {
 /// On a device: what the driver takes for a context, and scratch beside the scheduler's buffers.
 pub(crate) fn device(shape: &Shape, backend: MemoryBackend) -> Overhead {
     // Half precision of the largest matrix: what a driver unpacks weights into for large batches.
-    let unpacked = 2 * largest_matrix(shape);
+    let unpacked = 2 * shape.tally.largest_matrix;
     let (low, bytes, high) = match backend {
         // RTX 5090: about 0.5 GiB more than the buffers; RTX 3060 with a desktop on it: 1.17.
         MemoryBackend::Cuda => (250 * MIB, 450 * MIB, 700 * MIB),
@@ -184,13 +165,4 @@ pub(crate) fn device(shape: &Shape, backend: MemoryBackend) -> Overhead {
         MemoryBackend::Rpc => (0, 100 * MIB, 500 * MIB),
     };
     Overhead::range(Part::Backend, low, bytes, high)
-}
-
-fn largest_matrix(shape: &Shape) -> u64 {
-    let layers = shape.layers.iter().flat_map(|layer| &layer.weights);
-    layers
-        .filter(|weight| weight.role.is_matrix() && weight.role != Role::Logits)
-        .map(|weight| weight.dims[0].saturating_mul(weight.dims[1]))
-        .max()
-        .unwrap_or(0)
 }

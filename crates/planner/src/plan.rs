@@ -26,6 +26,8 @@ pub struct PlannedModel {
     pub active_parameters: u64,
     pub file_bytes: Bytes,
     pub context_trained: u32,
+    /// Layers of its own that guess ahead when they are asked to.
+    pub drafting_layers: u32,
 }
 
 impl PlannedModel {
@@ -37,6 +39,7 @@ impl PlannedModel {
             active_parameters: shape.active_parameters,
             file_bytes: shape.file_bytes,
             context_trained: shape.context_trained,
+            drafting_layers: u32::try_from(shape.drafting.len()).unwrap_or(u32::MAX),
         }
     }
 }
@@ -99,10 +102,6 @@ impl Need {
             .total()
             .plus(self.projector)
             .plus(there.map(|part| part.bytes).sum())
-    }
-
-    pub(crate) fn missing(&self) -> Bytes {
-        self.total().less(self.budget)
     }
 
     fn low(&self) -> Bytes {

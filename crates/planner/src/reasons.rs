@@ -13,7 +13,7 @@ impl Search<'_> {
         let (needed, budget) = attempt.totals();
         match verdict {
             Verdict::TooBig => why.push(Why::TooBig { needed, budget }),
-            Verdict::Fits | Verdict::Spills if attempt.used.is_empty() => {
+            Verdict::Fits | Verdict::Spills if attempt.used.is_none() => {
                 let host = &attempt.host;
                 why.push(Why::RunsOnProcessor {
                     needed: host.total(),
@@ -22,8 +22,9 @@ impl Search<'_> {
             }
             Verdict::Fits => why.push(match attempt.devices.as_slice() {
                 [one] => Why::FitsDevice {
-                    device: attempt
-                        .used
+                    device: self
+                        .bench
+                        .used(attempt.used)
                         .first()
                         .map_or_else(String::new, |device| device.name.clone()),
                     needed: one.need.total(),
@@ -67,6 +68,14 @@ impl Search<'_> {
             why.push(Why::CacheQuantised {
                 kind: attempt.load.key_type.argument(),
             });
+        }
+        if self
+            .wishes
+            .draft
+            .as_ref()
+            .is_some_and(|draft| !draft.suits(self.shape))
+        {
+            why.push(Why::DraftLeftOut);
         }
         if !self.shape.is_known() {
             why.push(Why::UnknownArchitecture {

@@ -4,7 +4,7 @@ use plimsoll_catalog::{Ability, Catalog, EngineNeedKind, Model, Variant};
 use plimsoll_units::{Bytes, BytesPerSecond};
 
 use crate::plan::{Plan, Verdict};
-use crate::{Shape, Situation, Why, Wishes, plan};
+use crate::{Projector, Shape, Situation, Why, Wishes, plan};
 
 /// A turn as an assistant has it: a question with what goes along, and a paragraph of answer.
 const PROMPT_TOKENS: u32 = 1_024;
@@ -65,7 +65,7 @@ pub struct Rejected {
     pub why: Why,
 }
 
-struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     model: &'a Model,
     pick: Pick,
     turn_seconds: f64,
@@ -74,14 +74,14 @@ struct Entry<'a> {
 
 impl Entry<'_> {
     /// Quality, less what few bits and waiting take from it.
-    fn worth(&self) -> f64 {
+    pub(crate) fn worth(&self) -> f64 {
         let over = (self.turn_seconds - TURN_SECONDS_FREE).max(0.0);
         let patience = 1.0 - 0.5 * over / (TURN_SECONDS_MOST - TURN_SECONDS_FREE);
         f64::from(self.model.quality.rank) * kept_quality(&self.pick.plan) * patience.max(0.0)
     }
 
     /// The gate that it does not pass, if any.
-    fn too_slow(&self) -> Option<Why> {
+    pub(crate) fn too_slow(&self) -> Option<Why> {
         if self.turn_seconds > TURN_SECONDS_MOST {
             Some(Why::TooSlow {
                 seconds: self.turn_seconds,
@@ -110,7 +110,7 @@ impl Entry<'_> {
 
 /// What a mix of few bits leaves of a model's quality. Ours, editorial: at four bits and a little more the loss is
 /// hard to notice, at three it shows, at two it is plain.
-fn kept_quality(plan: &Plan) -> f64 {
+pub(crate) fn kept_quality(plan: &Plan) -> f64 {
     let bits = plan.model.file_bytes.as_f64() * 8.0 / Bytes(plan.model.parameters.max(1)).as_f64();
     if bits >= 4.0 {
         1.0
@@ -155,8 +155,12 @@ pub fn recommend(
                 continue;
             }
             let shape = Shape::from_catalog(model, variant);
-            // The wishes are empty, which no check refuses.
-            let Ok(plan) = plan(&shape, &assumed, &Wishes::default()) else {
+            // No check refuses such wishes.
+            let wishes = Wishes {
+                projector: Projector::of_model(model),
+                ..Wishes::default()
+            };
+            let Ok(plan) = plan(&shape, &assumed, &wishes) else {
                 continue;
             };
             match judge(&plan, &shape) {
@@ -178,7 +182,7 @@ fn needs_engine(model: &Model, situation: &Situation) -> Option<u32> {
     }
 }
 
-fn entry<'a>(
+pub(crate) fn entry<'a>(
     model: &'a Model,
     variant: &'a Variant,
     plan: Plan,
@@ -212,7 +216,7 @@ fn entry<'a>(
 }
 
 /// Why a plan is no choice at all.
-fn judge(plan: &Plan, shape: &Shape) -> Option<Why> {
+pub(crate) fn judge(plan: &Plan, shape: &Shape) -> Option<Why> {
     match plan.verdict {
         Verdict::TooBig => plan
             .why
@@ -392,7 +396,7 @@ fn table(situation: &Situation, name: &str) -> Option<BytesPerSecond> {
 }
 
 /// The same machine with cautious bandwidths where none are known, so that models can be compared at all.
-fn assume_bandwidths(situation: &Situation) -> plimsoll_hardware::Machine {
+pub(crate) fn assume_bandwidths(situation: &Situation) -> plimsoll_hardware::Machine {
     let mut machine = situation.machine.clone();
     let assumed = |value| {
         Some(plimsoll_hardware::Sourced {

@@ -98,6 +98,9 @@ impl Settings {
                 }
                 .to_owned(),
             ),
+            // Copies in the processor's own order are in the plan where it makes some.
+            ("repack", "true".to_owned()),
+            ("ctx-checkpoints", self.checkpoints.unwrap_or(0).to_string()),
         ];
         if self.slots > 1 {
             out.push(("kv-unified", "true".to_owned()));
@@ -120,19 +123,20 @@ impl Settings {
         if self.host_expert_layers > 0 {
             out.push(("n-cpu-moe", self.host_expert_layers.to_string()));
         }
-        // A model's file is named by whoever starts the engine, and its kind with it.
-        if self.draft == Some(DraftUse::Own) {
+        // The file of a model is named by whoever starts the engine.
+        if let Some(draft) = self.draft {
             let layers = if self.gpu_layers == 0 { "0" } else { "all" };
+            let kind = match draft {
+                DraftUse::Own => "draft-mtp",
+                DraftUse::Model => "draft-simple",
+            };
             out.extend([
-                ("spec-type", "draft-mtp".to_owned()),
+                ("spec-type", kind.to_owned()),
                 ("spec-draft-n-max", crate::draft::DRAFTED.to_string()),
                 ("spec-draft-ngl", layers.to_owned()),
                 ("spec-draft-type-k", "f16".to_owned()),
                 ("spec-draft-type-v", "f16".to_owned()),
             ]);
-        }
-        if let Some(count) = self.checkpoints {
-            out.push(("ctx-checkpoints", count.to_string()));
         }
         out
     }

@@ -70,6 +70,8 @@ pub(crate) struct Candidate<'a> {
     /// Before what the backend itself takes.
     pub(crate) room: Bytes,
     pub(crate) bandwidth: Option<BytesPerSecond>,
+    /// Of a card that unpacks weights slower than it reads them.
+    pub(crate) unpack_gflops: Option<u32>,
 }
 
 impl Candidate<'_> {
@@ -169,18 +171,16 @@ fn candidates<'a>(situation: &'a Situation<'a>, why: &mut Vec<Why>) -> Vec<Candi
             .map(|(_, bytes)| *bytes)
             .sum();
         let known = device.bandwidth.as_ref().map(|known| known.value);
-        let looked_up = || {
-            situation
-                .catalog?
-                .bandwidth
-                .find_build(&device.name, Some(built_in(situation.machine, device)), None)
-                .map(|row| row.bytes_per_second)
-        };
+        let memory = built_in(situation.machine, device);
+        let row = situation
+            .catalog
+            .and_then(|catalog| catalog.bandwidth.find_build(&device.name, Some(memory), None));
         devices.push(Candidate {
             device,
             backend: MemoryBackend::of(backend),
             room: device_room(device, held),
-            bandwidth: known.or_else(looked_up),
+            bandwidth: known.or(row.map(|row| row.bytes_per_second)),
+            unpack_gflops: row.and_then(|row| row.unpack_gflops),
         });
     }
     // llama.cpp lists remote devices before local ones.

@@ -71,6 +71,13 @@ pub enum Why {
     BandwidthUnknown {
         part: String,
     },
+    /// This mix serves better here than the usual one.
+    VariantChosen {
+        quant: String,
+        usual: String,
+    },
+    /// What was to guess ahead has other words than the model, or is not in its file.
+    DraftLeftOut,
     /// The engine cannot drive this device.
     DeviceLeftOut {
         device: String,
@@ -272,6 +279,11 @@ impl Why {
             ),
             Self::FromCatalog => ("fromCatalog", vec![]),
             Self::BandwidthUnknown { part } => ("bandwidthUnknown", vec![("part", part.as_str().into())]),
+            Self::VariantChosen { quant, usual } => (
+                "variantChosen",
+                vec![("quant", quant.as_str().into()), ("usual", usual.as_str().into())],
+            ),
+            Self::DraftLeftOut => ("draftLeftOut", vec![]),
             Self::DeviceLeftOut { device } => ("deviceLeftOut", vec![("device", device.as_str().into())]),
             Self::SpeedMeasured { runs } => ("speedMeasured", vec![("runs", (*runs).into())]),
             Self::SpeedOfOwnRun => ("speedOfOwnRun", vec![]),

@@ -2,8 +2,8 @@ use std::str::FromStr;
 
 use plimsoll_units::Bytes;
 
-use crate::Draft;
 use crate::memory::{CacheType, Outputs};
+use crate::{Draft, Projector};
 
 /// What a person asks of a plan; everything that is `None` is chosen.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,8 +21,8 @@ pub struct Wishes {
     pub gpu_layers: Option<u32>,
     pub tensor_split: Option<Vec<f64>>,
     pub host_experts: Option<u32>,
-    /// Weights of a projector for images.
-    pub projector: Option<Bytes>,
+    /// For pictures.
+    pub projector: Option<Projector>,
     /// Guesses ahead. One that does not suit the model is left out, and the settings then name none.
     pub draft: Option<Draft>,
     /// Length of the prompt that the time to the first token is told for.

@@ -95,6 +95,67 @@ impl TinyGguf {
         tiny
     }
 
+    /// A projector of the llava kind with two blocks and random weights, for a text model `width` wide: llama-server
+    /// takes pictures of `side` points with it, each for `(side / 14)²` tokens.
+    #[must_use]
+    pub fn projector(width: u32, side: u32) -> Self {
+        const OWN: u32 = 64;
+        const INNER: u32 = 128;
+        const PATCH: u32 = 14;
+        let patches = u64::from(side / PATCH).pow(2);
+        let text = |text: &str| GgufValue::Text(text.into());
+        let [wide, own, inner] = [width, OWN, INNER].map(u64::from);
+        let mut tiny = Self {
+            metadata: Vec::new(),
+            tensors: Vec::new(),
+        }
+        .with("general.architecture", text("clip"))
+        .with("general.name", text("Tiny projector"))
+        .with("general.type", text("mmproj"))
+        .with("clip.has_vision_encoder", GgufValue::Bool(true))
+        .with("clip.has_llava_projector", GgufValue::Bool(true))
+        .with("clip.projector_type", text("mlp"))
+        .with("clip.use_gelu", GgufValue::Bool(true))
+        .with("clip.vision.image_size", GgufValue::U32(side))
+        .with("clip.vision.patch_size", GgufValue::U32(PATCH))
+        .with("clip.vision.embedding_length", GgufValue::U32(OWN))
+        .with("clip.vision.feed_forward_length", GgufValue::U32(INNER))
+        .with("clip.vision.projection_dim", GgufValue::U32(width))
+        .with("clip.vision.block_count", GgufValue::U32(2))
+        .with("clip.vision.attention.head_count", GgufValue::U32(4))
+        .with("clip.vision.attention.layer_norm_epsilon", GgufValue::F32(1e-5))
+        .with("clip.vision.image_mean", GgufValue::F32s(vec![0.5; 3]))
+        .with("clip.vision.image_std", GgufValue::F32s(vec![0.5; 3]))
+        .tensor("v.class_embd", &[own])
+        .tensor("v.patch_embd.weight", &[PATCH.into(), PATCH.into(), 3, own])
+        .tensor("v.position_embd.weight", &[own, patches + 1])
+        .tensor("v.pre_ln.weight", &[own])
+        .tensor("v.pre_ln.bias", &[own]);
+        for block in 0..2 {
+            for (name, dims) in [
+                ("attn_q", [own, own]),
+                ("attn_k", [own, own]),
+                ("attn_v", [own, own]),
+                ("attn_out", [own, own]),
+                ("ffn_up", [own, inner]),
+                ("ffn_down", [inner, own]),
+            ] {
+                tiny = tiny
+                    .tensor(&format!("v.blk.{block}.{name}.weight"), &dims)
+                    .tensor(&format!("v.blk.{block}.{name}.bias"), &dims[1..]);
+            }
+            for norm in ["ln1", "ln2"] {
+                for part in ["weight", "bias"] {
+                    tiny = tiny.tensor(&format!("v.blk.{block}.{norm}.{part}"), &[own]);
+                }
+            }
+        }
+        tiny.tensor("mm.0.weight", &[own, wide])
+            .tensor("mm.0.bias", &[wide])
+            .tensor("mm.2.weight", &[wide, wide])
+            .tensor("mm.2.bias", &[wide])
+    }
+
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         self.with("general.name", GgufValue::Text(name.into()))

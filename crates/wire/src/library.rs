@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -162,6 +164,9 @@ pub struct ModelEntry {
     pub id: String,
     pub name: String,
     pub about: String,
+    /// The same in other languages, by their two letters.
+    #[serde(default)]
+    pub about_in: BTreeMap<String, String>,
     pub publisher: String,
     pub licence: Licence,
     pub parameters: u64,

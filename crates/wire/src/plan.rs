@@ -82,6 +82,9 @@ pub struct PlanModel {
     pub active_parameters: u64,
     pub file_bytes: u64,
     pub context_trained: u32,
+    /// Layers of its own that guess ahead when they are asked to.
+    #[serde(default)]
+    pub drafting_layers: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]

@@ -255,6 +255,30 @@ describe("models", () => {
     expect(bodies("router/load")).toEqual([{ model: "qwen3-8b:Q4_K_M", wishes: { context: 6144 } }]);
   });
 
+  it("plans for what matters, and loads with it", async () => {
+    const { user, bodies } = open("ready,frozen", "/models?model=qwen3-8b:Q4_K_M");
+    const model = "qwen3-8b:Q4_K_M";
+    await user.click(await screen.findByRole("radio", { name: "Long conversations" }));
+    await waitFor(() => expect(bodies("plan/make")).toEqual([{ model, wishes: { goal: "longestContext" } }]));
+    await user.click(await screen.findByRole("button", { name: "Load with 40K context" }));
+    expect(bodies("router/load")).toEqual([{ model, wishes: { goal: "longestContext" } }]);
+    await user.click(screen.getByRole("button", { name: "Back to the plan" }));
+    expect(screen.getByRole("radio", { name: "Balanced" })).toBeChecked();
+    // It has no layers that could guess.
+    expect(screen.queryByRole("switch", { name: "Guess ahead" })).toBeNull();
+  });
+
+  it("guesses ahead where the model can, and shows what that takes", async () => {
+    const model = "qwen3-30b-a3b:Q4_K_M";
+    const { user, bodies } = open("full,frozen", `/models?model=${model}`);
+    await user.click(await screen.findByRole("switch", { name: "Guess ahead" }));
+    await waitFor(() => expect(bodies("plan/make")).toEqual([{ model, wishes: { draft: "own" } }]));
+    await user.click(await screen.findByRole("radio", { name: "Speed" }));
+    await waitFor(() =>
+      expect(bodies("plan/make").at(-1)).toEqual({ model, wishes: { goal: "fastest", draft: "own" } }),
+    );
+  });
+
   it("says in words what the gauge shows", async () => {
     open("ready,frozen", "/models?model=qwen3-8b:Q4_K_M");
     expect(

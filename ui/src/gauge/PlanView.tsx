@@ -3,13 +3,14 @@ import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { Button } from "@/components/Button";
+import { Choice, Toggle } from "@/components/Choice";
 import { FaultCard } from "@/components/FaultCard";
 import { Spinner } from "@/components/Spinner";
 import { pagesOf } from "@/features/picker/pills";
 import { useFormat } from "@/i18n/format";
 import { faultOfResult, useAsk } from "@/state/ask";
 import { useLive } from "@/state/live";
-import type { Machine, Plan } from "@/wire/wire";
+import type { Machine, Plan, PlanWishes } from "@/wire/wire";
 
 import { LoadGauge } from "./LoadGauge";
 import { contextSteps, nearestStep, type Pool, poolsOf, tightest, withContext } from "./pools";
@@ -17,42 +18,53 @@ import { contextSteps, nearestStep, type Pool, poolsOf, tightest, withContext } 
 /** How long the water rests before the planner is asked again. */
 const SETTLE_MS = 180;
 
+/** What matters where not everything can be had. */
+const GOALS = ["balanced", "longestContext", "fastest"] as const;
+type Goal = (typeof GOALS)[number];
+
 interface PlanGaugesProps {
   model: string;
   plan: Plan;
   machine: Machine | undefined;
   /** Called with every plan that is shown, so that the words beside the gauge follow it. */
   onPlan?: (plan: Plan) => void;
-  /** Offers to load with the context that was chosen. */
-  onLoad?: (context: number) => void;
+  /** Offers to load with what was chosen. */
+  onLoad?: (wishes: PlanWishes) => void;
 }
 
-/** The gauges of a plan, with a context that can be dragged: the water moves at once, the plan follows. */
+/**
+ * The gauges of a plan, with what matters, what guesses ahead and a context that can be dragged: the water moves at
+ * once, the plan follows.
+ */
 export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: PlanGaugesProps) {
   const { t } = useTranslation();
   const format = useFormat();
   const sample = useLive((live) => live.sample);
-  const start = given.settings.context;
-  const [context, setContext] = useState(start);
-  const [settled, setSettled] = useState(start);
-  const steps = contextSteps(Math.max(given.model.contextTrained, start));
-  const made = useAsk(
-    "plan/make",
-    { model, wishes: { context: settled } },
-    { enabled: settled !== start, keepLast: true },
-  );
-  const plan = settled === start ? given : (made.data ?? given);
+  const [goal, setGoal] = useState<Goal>("balanced");
+  const [guess, setGuess] = useState(false);
+  const [dragged, setDragged] = useState<number>();
+  const [settled, setSettled] = useState<number>();
+  const wishes: PlanWishes = {
+    ...(goal === "balanced" ? {} : { goal }),
+    ...(settled === undefined ? {} : { context: settled }),
+    ...(guess ? { draft: "own" } : {}),
+  };
+  const asked = Object.keys(wishes).length > 0;
+  const made = useAsk("plan/make", { model, wishes }, { enabled: asked, keepLast: true });
+  const plan = asked ? (made.data ?? given) : given;
   const planned = plan.settings.context;
+  const context = dragged ?? planned;
+  const steps = contextSteps(Math.max(given.model.contextTrained, planned));
   const pools = withContext(poolsOf(plan.memory, machine, sample), planned, context);
   const tight = tightest(pools);
-  const fault = settled === start ? undefined : faultOfResult(made);
-  const thinking = context !== settled || made.isFetching;
+  const fault = asked ? faultOfResult(made) : undefined;
+  const thinking = dragged !== settled || made.isFetching;
 
   useEffect(() => {
-    if (context === settled) return;
-    const timer = setTimeout(() => setSettled(context), SETTLE_MS);
+    if (dragged === settled) return;
+    const timer = setTimeout(() => setSettled(dragged), SETTLE_MS);
     return () => clearTimeout(timer);
-  }, [context, settled]);
+  }, [dragged, settled]);
 
   useEffect(() => onPlan?.(plan), [plan, onPlan]);
 
@@ -60,7 +72,14 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
     const now = pool.parts.find((part) => part.layer === "context")?.bytes ?? 0;
     if (now <= 0) return;
     const wanted = (context * bytes) / now;
-    setContext(steps[nearestStep(steps, Math.max(1, wanted))] ?? context);
+    setDragged(steps[nearestStep(steps, Math.max(1, wanted))] ?? context);
+  }
+
+  function reset() {
+    setGoal("balanced");
+    setGuess(false);
+    setDragged(undefined);
+    setSettled(undefined);
   }
 
   const index = nearestStep(steps, context);
@@ -96,6 +115,36 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
       )}
       {fault && <FaultCard fault={fault} fixes={{ retry: () => void made.refetch() }} />}
 
+      <div className="flex flex-wrap items-center gap-x-6 gap-y-3 text-sm">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5">
+          <span className="font-medium" aria-hidden="true">
+            {t("gauge.goal")}
+          </span>
+          <Choice
+            label={t("gauge.goal")}
+            value={goal}
+            options={GOALS.map((value) => ({ value, label: t(`gauge.goals.${value}`) }))}
+            onChange={(next) => {
+              setGoal(next);
+              setDragged(undefined);
+              setSettled(undefined);
+            }}
+          />
+        </div>
+        {given.model.draftingLayers > 0 && (
+          <div className="flex items-center gap-3">
+            <span className="font-medium" aria-hidden="true">
+              {t("gauge.guess")}
+            </span>
+            <Toggle label={t("gauge.guess")} checked={guess} onChange={setGuess} />
+          </div>
+        )}
+        <p className="basis-full text-ink-2">
+          {t(`gauge.goalAbout.${goal}`)}
+          {given.model.draftingLayers > 0 && ` ${t("gauge.guessAbout")}`}
+        </p>
+      </div>
+
       <div>
         <div className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
           <span className="font-medium">{t("gauge.contextSize")}</span>
@@ -108,7 +157,7 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
           min={0}
           max={steps.length - 1}
           value={index}
-          onValueChange={(value) => setContext(steps[Number(value)] ?? context)}
+          onValueChange={(value) => setDragged(steps[Number(value)] ?? context)}
         >
           <Slider.Control className="flex w-full touch-none items-center px-2.5 py-2.5 select-none">
             <Slider.Track className="h-1.5 w-full rounded-full bg-pressed">
@@ -125,19 +174,19 @@ export function PlanGauges({ model, plan: given, machine, onPlan, onLoad }: Plan
           <span>{format.tokens(steps[0] ?? 0)}</span>
           <span>{format.tokens(steps.at(-1) ?? 0)}</span>
         </div>
-        {context !== start && (
+        {(asked || dragged !== undefined) && (
           <div className="mt-3 flex flex-wrap gap-2">
             {onLoad && (
               <Button
                 look="primary"
                 size="sm"
                 disabled={plan.verdict === "tooBig" || thinking}
-                onClick={() => onLoad(context)}
+                onClick={() => onLoad(wishes)}
               >
                 {t("gauge.loadWith", { size: format.tokens(context) })}
               </Button>
             )}
-            <Button size="sm" look="quiet" onClick={() => setContext(start)}>
+            <Button size="sm" look="quiet" onClick={reset}>
               {t("gauge.reset")}
             </Button>
           </div>

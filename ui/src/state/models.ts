@@ -32,6 +32,11 @@ export interface Choosable {
   against: Reason | undefined;
 }
 
+/** What the catalog says of a model, in the reader's language where it has it. */
+export function aboutOf(entry: ModelEntry | undefined, language: string): string | undefined {
+  return entry?.aboutIn[language.slice(0, 2)] ?? entry?.about;
+}
+
 /** Places in the planner's order. What it did not mention stands between what it likes and what it rejects. */
 const UNMENTIONED = 100;
 const REJECTED = 1000;

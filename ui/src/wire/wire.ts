@@ -133,7 +133,11 @@ export type PlanModel = {
 /**
  * Catalog id, or the path that was given.
  */
-id: string, quant: string, architecture: string, parameters: number, activeParameters: number, fileBytes: number, contextTrained: number, };
+id: string, quant: string, architecture: string, parameters: number, activeParameters: number, fileBytes: number, contextTrained: number, 
+/**
+ * Layers of its own that guess ahead when they are asked to.
+ */
+draftingLayers: number, };
 
 export type PlanSettings = { context: number, slots: number, kvTypeK: string, kvTypeV: string, batch: number, ubatch: number, cacheRamMib: number, flashAttention: boolean, gpuLayers: number, tensorSplit: Array<number>, hostExpertLayers: number, 
 /**
@@ -237,7 +241,11 @@ export type Variant = { quant: string, bytes: number,
  */
 unverified?: boolean, state: VariantState, plan?: Plan, };
 
-export type ModelEntry = { id: string, name: string, about: string, publisher: string, licence: Licence, parameters: number, activeParameters: number, contextTrained: number, 
+export type ModelEntry = { id: string, name: string, about: string, 
+/**
+ * The same in other languages, by their two letters.
+ */
+aboutIn: { [key in string]: string }, publisher: string, licence: Licence, parameters: number, activeParameters: number, contextTrained: number, 
 /**
  * `chat`, `tools`, `vision`, `reasoning`, `code`, `base`.
  */

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use plimsoll_gguf::{FileSet, Limits};
 use plimsoll_os::jobs::Scope;
-use plimsoll_planner::Shape;
+use plimsoll_planner::{Projector, Shape};
 
 use crate::fault::Failed;
 
@@ -20,6 +20,13 @@ pub(crate) struct Inspected {
     pub(crate) shape: Shape,
 }
 
+/// A file, as far as headers go.
+#[derive(Debug, Clone)]
+enum Kept {
+    Model(Arc<Inspected>),
+    Projector(Projector),
+}
+
 /// The same length and time: the same file.
 type Stamp = (u64, Option<SystemTime>);
 
@@ -28,7 +35,7 @@ pub(super) struct Inspector {
     jobs: Scope,
     /// A lock, because two who read the same header at once cost a little time and no more; held for a
     /// look-up, never while a file is read.
-    kept: Mutex<HashMap<PathBuf, (Stamp, Arc<Inspected>)>>,
+    kept: Mutex<HashMap<PathBuf, (Stamp, Kept)>>,
 }
 
 impl Inspector {
@@ -41,32 +48,50 @@ impl Inspector {
 
     pub(super) async fn inspect(&self, path: &Path) -> Result<Arc<Inspected>, Failed> {
         let stamp = stamp(path);
-        let kept = {
-            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.get(path)
-                .filter(|(of, _)| Some(*of) == stamp)
-                .map(|(_, inspected)| Arc::clone(inspected))
-        };
-        if let Some(inspected) = kept {
+        if let Some(Kept::Model(inspected)) = self.kept(path, stamp) {
             return Ok(inspected);
         }
         let at = path.to_owned();
-        let inspected = self.jobs.start_blocking(move |_| read(&at)).await??;
-        let inspected = Arc::new(inspected);
-        if let Some(stamp) = stamp {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            if kept.len() >= KEPT_MAX {
-                kept.clear();
-            }
-            kept.insert(path.to_owned(), (stamp, Arc::clone(&inspected)));
-        }
+        let inspected = Arc::new(self.jobs.start_blocking(move |_| read(&at)).await??);
+        self.keep(path, stamp, Kept::Model(Arc::clone(&inspected)));
         Ok(inspected)
+    }
+
+    pub(super) async fn projector(&self, path: &Path) -> Result<Projector, Failed> {
+        let stamp = stamp(path);
+        if let Some(Kept::Projector(projector)) = self.kept(path, stamp) {
+            return Ok(projector);
+        }
+        let at = path.to_owned();
+        let projector = self.jobs.start_blocking(move |_| read_projector(&at)).await??;
+        self.keep(path, stamp, Kept::Projector(projector));
+        Ok(projector)
+    }
+
+    fn kept(&self, path: &Path, stamp: Option<Stamp>) -> Option<Kept> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of, kept) = kept.get(path)?;
+        (Some(*of) == stamp).then(|| kept.clone())
+    }
+
+    fn keep(&self, path: &Path, stamp: Option<Stamp>, what: Kept) {
+        let Some(stamp) = stamp else { return };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT_MAX {
+            kept.clear();
+        }
+        kept.insert(path.to_owned(), (stamp, what));
     }
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
     let about = std::fs::metadata(path).ok()?;
     Some((about.len(), about.modified().ok()))
+}
+
+fn read_projector(path: &Path) -> Result<Projector, Failed> {
+    let header = FileSet::read(path, &Limits::default())?.header;
+    Ok(Projector::from_header(&header)?)
 }
 
 fn read(path: &Path) -> Result<Inspected, Failed> {

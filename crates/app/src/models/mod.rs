@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use plimsoll_catalog::{Ability, Catalog, Model, Variant};
 use plimsoll_hub::{Found, FoundState, Home, Hub, Library, Place, Source};
 use plimsoll_os::jobs::Scope;
+use plimsoll_planner::Projector;
 use plimsoll_wire::{FaultCode, VariantState};
 
 use crate::bus::Bus;
@@ -68,6 +69,14 @@ impl OnDisk {
             ("path", source.folder.display().to_string().into()),
         ];
         Err(fault(FaultCode::ModelNotOurs, params).into())
+    }
+
+    /// The projector that is used with it: the catalog's own choice, else the first that lies beside it.
+    pub(crate) fn projector(&self) -> Option<&Path> {
+        let beside = &self.found.projectors;
+        let ours = self.known.and_then(|known| known.model.projectors.first());
+        let chosen = ours.and_then(|ours| beside.iter().find(|file| file.path == ours.file.path));
+        chosen.or(beside.first()).map(|file| file.at.as_path())
     }
 
     /// What an engine is given. A fault when the model is not whole.
@@ -245,6 +254,11 @@ impl Models {
     /// What the file says of itself; read once as long as the file stays the same.
     pub(crate) async fn inspect(&self, path: &Path) -> Result<Arc<Inspected>, Failed> {
         self.inspector.inspect(path).await
+    }
+
+    /// What the header of a projector says.
+    pub(crate) async fn projector(&self, path: &Path) -> Result<Projector, Failed> {
+        self.inspector.projector(path).await
     }
 
     /// A model that was just found, under its name.

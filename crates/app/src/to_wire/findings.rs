@@ -171,6 +171,7 @@ mod tests {
                     active_parameters: 1,
                     file_bytes: 1,
                     context_trained: 1,
+                    drafting_layers: 0,
                 },
                 settings: PlanSettings {
                     context: 1,

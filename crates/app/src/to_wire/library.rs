@@ -21,6 +21,7 @@ pub(crate) fn model_entry(
         id: model.id.clone(),
         name: model.name.clone(),
         about: model.about.clone(),
+        about_in: model.about_in.clone(),
         publisher: model.publisher.clone(),
         licence: wire::Licence {
             name: model.licence.name.clone(),

@@ -12,6 +12,7 @@ pub(crate) fn plan(id: &str, plan: &planner::Plan) -> wire::Plan {
             active_parameters: plan.model.active_parameters,
             file_bytes: plan.model.file_bytes.0,
             context_trained: plan.model.context_trained,
+            drafting_layers: plan.model.drafting_layers,
         },
         settings: settings(&plan.settings),
         verdict: match plan.verdict {

@@ -22,13 +22,22 @@ pub struct Buffer {
     pub bytes: Bytes,
 }
 
-/// The buffers of the last load in these lines of one child (printed at verbosity 4). Equal pool and kind are
+/// The projector works out its own buffer, which is planned apart.
+const OF_PROJECTOR: &str = "reserve_compute_meta";
+/// What comes after this belongs to the model that drafts, which is planned apart as well.
+const DRAFTING: &str = "loading draft model";
+
+/// The buffers of the model itself in these lines of one child (printed at verbosity 4). Equal pool and kind are
 /// summed: a model with two caches prints two lines.
 #[must_use]
 pub(crate) fn buffers<S: AsRef<str>>(lines: &[S]) -> Vec<Buffer> {
     let mut found: Vec<Buffer> = Vec::new();
     for line in lines {
-        let Some(buffer) = buffer(LogLine::parse(line.as_ref()).text) else {
+        let text = LogLine::parse(line.as_ref()).text;
+        if text.contains(DRAFTING) {
+            break;
+        }
+        let Some(buffer) = buffer(text).filter(|_| !text.starts_with(OF_PROJECTOR)) else {
             continue;
         };
         // The compute buffer is printed again when it is reserved anew: the last figure stands.
@@ -116,6 +125,24 @@ mod tests {
                 "CPU Compute 18360566",
             ]
         );
+    }
+
+    /// llama-server b10434 with `SmolLM2`, a projector, and `SmolLM2` once more as what drafts.
+    #[test]
+    fn what_lies_beside_the_model_is_not_its_own() {
+        let own = [
+            "0.00.165.156 I load_tensors:          CPU model buffer size =    92.10 MiB",
+            "0.00.428.057 I llama_kv_cache:        CPU KV buffer size =    90.00 MiB",
+            "0.00.782.702 I sched_reserve:        CPU compute buffer size =     4.66 MiB",
+        ];
+        let beside = [
+            "0.00.837.513 I reserve_compute_meta:        CPU compute buffer size =     6.50 MiB",
+            "0.01.247.756 I common_speculative_init_result: loading draft model '/models/small.gguf'",
+            "0.01.460.749 I load_tensors:          CPU model buffer size =    92.10 MiB",
+            "0.01.801.588 I llama_kv_cache:        CPU KV buffer size =    90.00 MiB",
+            "0.02.107.237 I sched_reserve:        CPU compute buffer size =     4.66 MiB",
+        ];
+        assert_eq!(buffers(&[&own[..], &beside[..]].concat()), buffers(&own));
     }
 
     #[test]

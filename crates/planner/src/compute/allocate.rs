@@ -36,8 +36,17 @@ struct Pool {
 const CHUNKS_MAX: usize = 16;
 
 impl Pool {
+    /// Alignments are powers of two. A size at the end of all numbers stays there: it fits nowhere.
+    const fn aligned(&self, size: u64) -> u64 {
+        let below = self.alignment - 1;
+        match size.checked_add(below) {
+            Some(size) => size & !below,
+            None => !below,
+        }
+    }
+
     fn allocate(&mut self, size: u64) -> Address {
-        let size = size.next_multiple_of(self.alignment);
+        let size = self.aligned(size);
         let (chunk_at, block_at) = self
             .best_gap(size)
             .or_else(|| self.best_end(size))
@@ -117,7 +126,7 @@ impl Pool {
 
     /// Joins the first free block that touches; with sizes of zero about, which one is first matters.
     fn release(&mut self, at: Address, size: u64) {
-        let size = size.next_multiple_of(self.alignment);
+        let size = self.aligned(size);
         let free = &mut self.chunks[usize::from(at.chunk)].free;
         let end = |block: &Block| block.offset + block.size;
         let touching = free
@@ -211,7 +220,7 @@ impl Allocator<'_> {
             if node.input {
                 self.allocate(id, backend);
             }
-            for source in node.sources.into_iter().filter(|&source| source != Id::NONE) {
+            for &source in node.sources() {
                 self.states[source.index()].children += 1;
                 if self.graph[source].input {
                     self.allocate(source, backend);
@@ -219,12 +228,12 @@ impl Allocator<'_> {
             }
         }
         for &(id, backend) in nodes {
-            let sources = self.graph[id].sources;
-            for source in sources.into_iter().filter(|&source| source != Id::NONE) {
+            let sources = self.graph[id].sources();
+            for &source in sources {
                 self.allocate(source, backend);
             }
             self.allocate(id, backend);
-            for source in sources.into_iter().filter(|&source| source != Id::NONE) {
+            for &source in sources {
                 self.done_with(source);
             }
         }
@@ -232,8 +241,8 @@ impl Allocator<'_> {
 
     fn allocate(&mut self, id: Id, backend: Backend) {
         let tensor = &self.graph[id];
-        let outside = tensor.home != Home::Graph || self.root_is_outside(id);
-        if outside || self.states[id.index()].allocated || tensor.view_of != Id::NONE {
+        let outside = tensor.home != Home::Graph || tensor.view_of != Id::NONE;
+        if outside || self.states[id.index()].allocated {
             return;
         }
         self.states[id.index()].allocated = true;
@@ -246,20 +255,10 @@ impl Allocator<'_> {
         state.at = at;
     }
 
-    fn root_is_outside(&self, id: Id) -> bool {
-        self.graph[id]
-            .view_of
-            .some()
-            .is_some_and(|root| self.graph[root].home != Home::Graph)
-    }
-
     /// Takes over the memory of the first argument that nobody else needs.
     fn reuse_argument(&mut self, id: Id) -> bool {
-        for parent in self.graph[id]
-            .sources
-            .into_iter()
-            .filter(|&source| source != Id::NONE)
-        {
+        let graph = self.graph;
+        for &parent in graph[id].sources() {
             let parent_state = self.states[parent.index()];
             let root = self.graph[parent].view_of.some();
             let is_output = self.graph[parent].output || root.is_some_and(|root| self.graph[root].output);
@@ -277,10 +276,7 @@ impl Allocator<'_> {
             state.pool = parent_state.pool;
             state.at = parent_state.at;
             let pool = &mut self.pools[usize::from(parent_state.pool)];
-            let (node_bytes, parent_bytes) = (
-                node_bytes.next_multiple_of(pool.alignment),
-                parent_bytes.next_multiple_of(pool.alignment),
-            );
+            let (node_bytes, parent_bytes) = (pool.aligned(node_bytes), pool.aligned(parent_bytes));
             if parent_bytes > node_bytes {
                 let rest = Address {
                     offset: parent_state.at.offset + node_bytes,

@@ -115,8 +115,8 @@ impl Builder<'_> {
         if of == Id::NONE || rotation == Id::NONE {
             return of;
         }
-        let width = self.graph[rotation].dims[0];
-        let dims = self.graph[of].dims;
+        let width = self.graph.dims(rotation)[0];
+        let dims = self.graph.dims(of);
         let rows = dims.iter().product::<u64>() / width.max(1);
         let flat = self.graph.view(of, [width, rows, 1, 1]);
         let turned = self.graph.fresh(F32, [width, rows, 1, 1], &[rotation, flat]);
@@ -193,7 +193,7 @@ impl Builder<'_> {
     }
 
     fn store(&mut self, cache: Id, rows: Id, places: Id) {
-        let [width, heads, n, _] = self.graph[rows].dims;
+        let [width, heads, n, _] = self.graph.dims(rows);
         let flat = self.graph.view(rows, [width * heads, n, 1, 1]);
         let into = if self.batch.streams > 1 {
             self.graph.view(cache, [1; 4])
@@ -208,8 +208,8 @@ impl Builder<'_> {
         if self.batch.flash {
             return self.store(cache, rows, inputs.value_rows);
         }
-        let [width, heads, n, _] = self.graph[rows].dims;
-        let dense = self.graph[rows].strides[2] == u64::from(F32) * width * heads;
+        let [width, heads, n, _] = self.graph.dims(rows);
+        let dense = self.graph.strides(rows)[2] == u64::from(F32) * width * heads;
         let flat = if dense {
             self.graph.view(rows, [width * heads, n, 1, 1])
         } else {
@@ -234,7 +234,7 @@ impl Builder<'_> {
         let [query, keys, values] = tensors;
         let (tokens, streams) = (self.batch.tokens, self.batch.streams);
         let layer = at.layer;
-        let [width, heads, ..] = self.graph[query].dims;
+        let [width, heads, ..] = self.graph.dims(query);
         let (kv_heads, cells) = (u64::from(layer.kv_heads), self.cells(layer));
         let each = tokens / streams;
         let key_dims = [u64::from(layer.key_width), kv_heads, cells, streams];
@@ -255,10 +255,8 @@ impl Builder<'_> {
             self.seen(values, value_dims)
         };
         let flat = if self.batch.flash {
-            let mut given = vec![query, seen_keys, seen_values, mask];
-            if let Some(sinks) = ending.sinks {
-                given.push(self.leaf(sinks));
-            }
+            let sinks = ending.sinks.map_or(Id::NONE, |sinks| self.leaf(sinks));
+            let given = [query, seen_keys, seen_values, mask, sinks];
             let dims = [value_width, heads, each, streams];
             let mut out = self.graph.attention(dims, &given);
             if let Some(unfold) = ending.unfold {
@@ -269,7 +267,7 @@ impl Builder<'_> {
                     .graph
                     .contiguous(back, [unfold.dims[1], heads, each, streams]);
             }
-            let [width, heads, ..] = self.graph[out].dims;
+            let [width, heads, ..] = self.graph.dims(out);
             self.graph.view(out, [width * heads, tokens, 1, 1])
         } else {
             self.slow_attend(
@@ -287,17 +285,14 @@ impl Builder<'_> {
     /// Without the fused kernel: scores for every cell, in single precision.
     fn slow_attend(&mut self, at: At, tensors: [Id; 3], mask: Id, ending: Ending, latent: bool) -> Id {
         let [query, keys, values] = tensors;
-        let [_, each, heads, streams] = self.graph[query].dims;
+        let [_, each, heads, streams] = self.graph.dims(query);
         let cells = self.cells(at.layer);
         let scores = self
             .graph
             .fresh(F32, [cells, each, heads, streams], &[keys, query]);
-        let mut given = vec![mask];
-        if let Some(sinks) = ending.sinks {
-            given.push(self.leaf(sinks));
-        }
-        let odds = self.graph.in_place(scores, &given);
-        let mut width = self.graph[values].dims[0];
+        let sinks = ending.sinks.map_or(Id::NONE, |sinks| self.leaf(sinks));
+        let odds = self.graph.in_place(scores, &[mask, sinks]);
+        let mut width = self.graph.dims(values)[0];
         let values = if latent {
             let turned = self.graph.permute(values, [1, 0, 2, 3]);
             let dims = [cells, width, u64::from(at.layer.kv_heads), streams];

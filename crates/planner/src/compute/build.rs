@@ -328,7 +328,7 @@ impl Builder<'_> {
 
     pub(super) fn product(&mut self, weight: Placed, of: Id) -> Id {
         let leaf = self.leaf(weight);
-        let [_, n, a, b] = self.graph[of].dims;
+        let [_, n, a, b] = self.graph.dims(of);
         self.graph.product([weight.dims[1], n, a, b], &[leaf, of])
     }
 
@@ -345,7 +345,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn output_rows(&mut self, of: Id) -> Id {
-        let [d, ..] = self.graph[of].dims;
+        let [d, ..] = self.graph.dims(of);
         self.graph
             .rows([d, self.batch.outputs, 1, 1], of, self.inputs.output_rows)
     }

@@ -111,7 +111,7 @@ impl Builder<'_> {
         let out = self.graph.in_place(normed, &[open]);
         let out = self.graph.view(out, [value_width * value_heads, each, count, 1]);
         let out = self.maybe_product(at.find(Role::StateOut), out);
-        let [d, ..] = self.graph[out].dims;
+        let [d, ..] = self.graph.dims(out);
         self.graph.view(out, [d, each * count, 1, 1])
     }
 
@@ -151,7 +151,7 @@ impl Builder<'_> {
 
     /// The fused operation, and the new state into its place. Query, key, value, decay, beta, state.
     pub(super) fn delta_step(&mut self, given: [Id; 6], states: Id, values: u64) -> Id {
-        let [width, heads, each, count] = self.graph[given[2]].dims;
+        let [width, heads, each, count] = self.graph.dims(given[2]);
         let dims = [
             width * heads,
             each * count + self.batch.states * width * count,

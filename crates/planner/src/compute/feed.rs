@@ -60,11 +60,11 @@ impl Builder<'_> {
         let inner = if let Some(gate) = gate {
             let open = self.product(gate, normed);
             let open = self.with(biases[0], open);
-            let dims = self.graph[open].dims;
+            let dims = self.graph.dims(open);
             self.graph.fresh(F32, dims, &[open, rows])
         } else if down.is_some_and(|down| 2 * down.dims[0] == up.dims[1]) {
             // One matrix holds both (`swiglu`).
-            let [width, n, a, b] = self.graph[rows].dims;
+            let [width, n, a, b] = self.graph.dims(rows);
             self.graph.fresh(F32, [width / 2, n, a, b], &[rows])
         } else {
             self.activation(rows)
@@ -93,7 +93,7 @@ impl Builder<'_> {
             return normed;
         };
         let count = router.dims[1];
-        let [d, n, ..] = self.graph[normed].dims;
+        let [d, n, ..] = self.graph.dims(normed);
         let logits = match odds {
             Some(odds) => odds,
             None => self.product(router, normed),
@@ -151,7 +151,7 @@ impl Builder<'_> {
 
     /// The numbers of the `used` largest of each row (`ggml_argsort_top_k`).
     fn best(&mut self, of: Id, used: u64) -> Id {
-        let dims = self.graph[of].dims;
+        let dims = self.graph.dims(of);
         let sorted = self.graph.fresh(I32, dims, &[of]);
         self.graph.part(sorted, [used, dims[1], dims[2], dims[3]])
     }
@@ -176,10 +176,10 @@ impl Builder<'_> {
     }
 
     fn inside_experts(&mut self, at: At, rows: Id, experts: Experts) -> Id {
-        let [_, _, n, _] = self.graph[rows].dims;
+        let [_, _, n, _] = self.graph.dims(rows);
         if at.layer.has(Role::GateUpExperts) {
             let both = self.expert(at, rows, Role::GateUpExperts, Role::UpExpertsBias, experts);
-            let width = self.graph[both].dims[0] / 2;
+            let width = self.graph.dims(both)[0] / 2;
             let dims = [width, experts.used, n, 1];
             let (gate, up) = (self.graph.part(both, dims), self.graph.part(both, dims));
             return self.graph.fresh(F32, dims, &[gate, up]);
@@ -189,7 +189,7 @@ impl Builder<'_> {
             return self.activation(up);
         }
         let gate = self.expert(at, rows, Role::GateExperts, Role::GateExpertsBias, experts);
-        let dims = self.graph[gate].dims;
+        let dims = self.graph.dims(gate);
         self.graph.fresh(F32, dims, &[gate, up])
     }
 
@@ -200,7 +200,7 @@ impl Builder<'_> {
         };
         let leaf = self.leaf(matrix);
         // In the last layer these are fewer than the batch has tokens.
-        let [_, _, n, _] = self.graph[rows].dims;
+        let [_, _, n, _] = self.graph.dims(rows);
         let made = self
             .graph
             .product([matrix.dims[1], experts.used, n, 1], &[leaf, rows, experts.ids]);
@@ -210,7 +210,7 @@ impl Builder<'_> {
     }
 
     fn sum_of_chosen(&mut self, weighted: Id, used: u64) -> Id {
-        let [d, _, n, _] = self.graph[weighted].dims;
+        let [d, _, n, _] = self.graph.dims(weighted);
         let row = u64::from(F32) * d * used;
         let views: Vec<Id> = (0..used)
             .map(|_| {

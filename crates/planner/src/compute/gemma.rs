@@ -49,7 +49,7 @@ impl Builder<'_> {
 
     /// What the layer's own input adds.
     fn layer_input(&mut self, at: At, state: Id, extras: Id) -> Id {
-        let [width, n, ..] = self.graph[extras].dims;
+        let [width, n, ..] = self.graph.dims(extras);
         let open = self.maybe_product(at.find(Role::LayerInputGate), state);
         let open = self.graph.in_place(open, &[]);
         let mine = self.graph.view(extras, [width, n, 1, 1]);
@@ -126,19 +126,19 @@ impl Builder<'_> {
 
     /// The length of each row.
     fn magnitude(&mut self, of: Id) -> Id {
-        let [_, n, count, _] = self.graph[of].dims;
+        let [_, n, count, _] = self.graph.dims(of);
         let squared = self.graph.in_place(of, &[]);
         let sum = self.graph.fresh(F32, [1, n, count, 1], &[squared]);
         self.graph.in_place(sum, &[])
     }
 
     fn stream(&mut self, of: Id) -> Id {
-        let [d, n, ..] = self.graph[of].dims;
+        let [d, n, ..] = self.graph.dims(of);
         self.graph.view(of, [d, n, 1, 1])
     }
 
     pub(super) fn gemma3n_begin(&mut self, state: Id) -> Id {
-        let [d, n, ..] = self.graph[state].dims;
+        let [d, n, ..] = self.graph.dims(state);
         let target = self.magnitude(state);
         let repeated = self.graph.fresh(F32, [d, n, STREAMS - 1, 1], &[state]);
         let added = self.maybe_product(self.of_output(Role::AltupSplit), repeated);
@@ -149,7 +149,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn gemma3n_end(&mut self, state: Id) -> Id {
-        let [d, n, ..] = self.graph[state].dims;
+        let [d, n, ..] = self.graph.dims(state);
         let active = self.stream(state);
         let target = self.magnitude(active);
         let others = self.graph.view(state, [d, n, STREAMS - 1, 1]);
@@ -173,7 +173,7 @@ impl Builder<'_> {
     }
 
     fn predict(&mut self, at: At, state: Id) -> Id {
-        let [d, n, ..] = self.graph[state].dims;
+        let [d, n, ..] = self.graph.dims(state);
         let active = self.stream(state);
         let modalities = self.modalities(at, active);
         let weights = self.maybe_product(at.find(Role::AltupPredict), modalities);
@@ -187,7 +187,7 @@ impl Builder<'_> {
     }
 
     fn correct(&mut self, at: At, predictions: Id, activated: Id) -> Id {
-        let [d, n, ..] = self.graph[predictions].dims;
+        let [d, n, ..] = self.graph.dims(predictions);
         let modalities = self.modalities(at, activated);
         let active = self.stream(predictions);
         let news = self.graph.in_place(activated, &[active]);
@@ -202,7 +202,7 @@ impl Builder<'_> {
 
     /// Keeps only the strongest activations of a row (`gaussian_topk`).
     fn sparse(&mut self, of: Id) -> Id {
-        let [_, n, ..] = self.graph[of].dims;
+        let [_, n, ..] = self.graph.dims(of);
         let mean = self.graph.fresh(F32, [1, n, 1, 1], &[of]);
         let off = self.graph.in_place(of, &[mean]);
         let squared = self.graph.in_place(off, &[]);
@@ -216,7 +216,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn gemma3n_layer(&mut self, at: At, state: Id, extras: Id) -> Id {
-        let [d, n, ..] = self.graph[state].dims;
+        let [d, n, ..] = self.graph.dims(state);
         let predictions = self.predict(at, state);
         let active = self.stream(predictions);
         let normed = self.norm(active, at.find(Role::AttentionNorm), true);

@@ -54,7 +54,8 @@ pub(crate) enum Home {
 /// As many as a scan over states has.
 pub(crate) const SOURCES: usize = 7;
 
-#[derive(Debug, Clone)]
+/// What the passes over a graph look at again and again; dimensions are kept apart, so that this stays small.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Tensor {
     pub(crate) op: Op,
     pub(crate) home: Home,
@@ -63,20 +64,52 @@ pub(crate) struct Tensor {
     pub(crate) visited: bool,
     /// Bytes per value; 0 marks block types, whose `bytes` is exact and whose strides nobody asks for.
     pub(crate) width: u8,
-    pub(crate) dims: [u64; 4],
-    pub(crate) strides: [u64; 4],
-    pub(crate) bytes: u64,
-    pub(crate) sources: [Id; SOURCES],
-    /// The tensor that owns the bytes, for a view.
-    pub(crate) view_of: Id,
     /// Set by the scheduler; `None` until it knows.
     pub(crate) backend: Option<Backend>,
+    source_count: u8,
+    sources: [Id; SOURCES],
+    /// The tensor that owns the bytes, for a view.
+    pub(crate) view_of: Id,
+    /// Its place among the layouts.
+    layout: u32,
+    pub(crate) bytes: u64,
 }
+
+impl Tensor {
+    pub(crate) fn sources(&self) -> &[Id] {
+        &self.sources[..usize::from(self.source_count)]
+    }
+
+    fn made_from(&mut self, given: &[Id]) {
+        self.source_count = 0;
+        for &id in given.iter().filter(|&&id| id != Id::NONE).take(SOURCES) {
+            self.sources[usize::from(self.source_count)] = id;
+            self.source_count += 1;
+        }
+    }
+
+    pub(crate) fn replace_source(&mut self, place: usize, by: Id) {
+        self.sources[place] = by;
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    dims: [u64; 4],
+    strides: [u64; 4],
+}
+
+/// Of tensors whose layout nobody asks for.
+const SINGLE: Layout = Layout {
+    dims: [1; 4],
+    strides: [0; 4],
+};
 
 /// Tensors in an arena; `nodes` and `leafs` in the order in which llama.cpp's graph lists them.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     tensors: Vec<Tensor>,
+    layouts: Vec<Layout>,
     pub(crate) nodes: Vec<Id>,
     pub(crate) leafs: Vec<Id>,
 }
@@ -98,10 +131,6 @@ impl Id {
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
-
-    pub(crate) const fn number(self) -> u32 {
-        self.0
-    }
 }
 
 pub(crate) const F32: u8 = 4;
@@ -117,18 +146,13 @@ fn contiguous(width: u8, dims: [u64; 4]) -> ([u64; 4], u64) {
     (strides, strides[3].saturating_mul(dims[3]))
 }
 
-fn sources(given: &[Id]) -> [Id; SOURCES] {
-    let mut sources = [Id::NONE; SOURCES];
-    for (place, id) in sources.iter_mut().zip(given) {
-        *place = *id;
-    }
-    sources
-}
-
 impl Graph {
     pub(crate) fn with_capacity(tensors: usize) -> Self {
+        let mut layouts = Vec::with_capacity(tensors);
+        layouts.push(SINGLE);
         Self {
             tensors: Vec::with_capacity(tensors),
+            layouts,
             nodes: Vec::with_capacity(tensors),
             leafs: Vec::with_capacity(tensors / 2),
         }
@@ -136,6 +160,24 @@ impl Graph {
 
     pub(crate) fn len(&self) -> usize {
         self.tensors.len()
+    }
+
+    pub(crate) fn dims(&self, id: Id) -> [u64; 4] {
+        self.layouts[self[id].layout as usize].dims
+    }
+
+    pub(crate) fn strides(&self, id: Id) -> [u64; 4] {
+        self.layouts[self[id].layout as usize].strides
+    }
+
+    pub(crate) fn lay_out(&mut self, id: Id, dims: [u64; 4], strides: [u64; 4]) {
+        self[id].layout = self.layout(dims, strides);
+    }
+
+    fn layout(&mut self, dims: [u64; 4], strides: [u64; 4]) -> u32 {
+        let at = u32::try_from(self.layouts.len()).unwrap_or(0);
+        self.layouts.push(Layout { dims, strides });
+        at
     }
 
     fn push(&mut self, tensor: Tensor) -> Id {
@@ -147,20 +189,27 @@ impl Graph {
 
     fn add(&mut self, op: Op, width: u8, dims: [u64; 4], given: &[Id]) -> Id {
         let (strides, bytes) = contiguous(width, dims);
-        self.push(Tensor {
+        let layout = self.layout(dims, strides);
+        self.make(op, width, layout, bytes, given)
+    }
+
+    fn make(&mut self, op: Op, width: u8, layout: u32, bytes: u64, given: &[Id]) -> Id {
+        let mut tensor = Tensor {
             op,
             home: Home::Graph,
             input: false,
             output: false,
             visited: false,
             width,
-            dims,
-            strides,
-            bytes,
-            sources: sources(given),
-            view_of: Id::NONE,
             backend: None,
-        })
+            source_count: 0,
+            sources: [Id::NONE; SOURCES],
+            view_of: Id::NONE,
+            layout,
+            bytes,
+        };
+        tensor.made_from(given);
+        self.push(tensor)
     }
 
     pub(crate) fn input(&mut self, width: u8, dims: [u64; 4]) -> Id {
@@ -171,16 +220,14 @@ impl Graph {
 
     /// A weight of known size; its shape is only needed by the operations that use it.
     pub(crate) fn weight(&mut self, backend: Backend, bytes: u64) -> Id {
-        let id = self.add(Op::Leaf, 0, [1; 4], &[]);
-        self[id].bytes = bytes;
+        let id = self.make(Op::Leaf, 0, 0, bytes, &[]);
         self[id].home = Home::Weights(backend);
         id
     }
 
     /// Keys, values or states of one layer: `bytes` in all.
     pub(crate) fn cache(&mut self, backend: Backend, bytes: u64) -> Id {
-        let id = self.add(Op::Leaf, 0, [1; 4], &[]);
-        self[id].bytes = bytes;
+        let id = self.make(Op::Leaf, 0, 0, bytes, &[]);
         self[id].home = Home::Cache(backend);
         id
     }
@@ -220,9 +267,8 @@ impl Graph {
     fn same_shape(&mut self, op: Op, of: Id, others: &[Id]) -> Id {
         let mut given = [of, Id::NONE, Id::NONE];
         given[1..=others.len()].copy_from_slice(others);
-        let like = &self[of];
-        let (width, dims) = (like.width, like.dims);
-        self.add(op, width, dims, &given)
+        let width = self[of].width;
+        self.add(op, width, self.dims(of), &given)
     }
 
     /// A view without gaps (a reshape), or over something whose layout does not matter.
@@ -233,19 +279,21 @@ impl Graph {
 
     /// A view whose strides are not those of its own shape.
     pub(crate) fn strided_view(&mut self, of: Id, dims: [u64; 4], strides: [u64; 4]) -> Id {
-        let id = self.add(Op::View, self[of].width, dims, &[of]);
-        self[id].strides = strides;
-        let root = self[of].view_of.some().unwrap_or(of);
-        self[id].view_of = root;
+        let Tensor { width, view_of, .. } = self[of];
+        let (_, bytes) = contiguous(width, dims);
+        let layout = self.layout(dims, strides);
+        let id = self.make(Op::View, width, layout, bytes, &[of]);
+        self[id].view_of = view_of.some().unwrap_or(of);
         id
     }
 
     /// Axis `i` of `of` becomes axis `to[i]`.
     pub(crate) fn permute(&mut self, of: Id, to: [usize; 4]) -> Id {
         let (mut dims, mut strides) = ([1; 4], [0; 4]);
+        let from = self.layouts[self[of].layout as usize];
         for (axis, &place) in to.iter().enumerate() {
-            dims[place] = self[of].dims[axis];
-            strides[place] = self[of].strides[axis];
+            dims[place] = from.dims[axis];
+            strides[place] = from.strides[axis];
         }
         let bytes = self[of].bytes;
         let id = self.strided_view(of, dims, strides);
@@ -255,13 +303,13 @@ impl Graph {
 
     /// A part of each row, `dims` large, with the strides of `of` above the first axis.
     pub(crate) fn part(&mut self, of: Id, dims: [u64; 4]) -> Id {
-        let strides = self[of].strides;
+        let strides = self.strides(of);
         self.strided_view(of, dims, strides)
     }
 
     /// Heads of one width side by side in each row of a flat matrix.
     pub(crate) fn heads(&mut self, of: Id, width: u64, heads: u64, rest: [u64; 2]) -> Id {
-        let [size, row, ..] = self[of].strides;
+        let [size, row, ..] = self.strides(of);
         self.strided_view(
             of,
             [width, heads, rest[0], rest[1]],
@@ -271,10 +319,10 @@ impl Graph {
 
     /// An operation that writes `what` into `into`.
     pub(crate) fn write(&mut self, into: Id, what: &[Id]) -> Id {
-        let (dims, strides) = (self[into].dims, self[into].strides);
+        let (dims, strides) = (self.dims(into), self.strides(into));
         let id = self.strided_view(into, dims, strides);
         self[id].op = Op::Write;
-        self[id].sources = sources(what);
+        self[id].made_from(what);
         id
     }
 
@@ -285,25 +333,23 @@ impl Graph {
 
     /// A copy of `of` for another backend, with the same layout.
     pub(crate) fn copy_for(&mut self, of: Id, backend: Backend, pinned: bool) -> Id {
-        let mut copy = self[of].clone();
-        if copy.dims.contains(&0) {
+        let mut copy = self[of];
+        let Layout { dims, strides } = self.layouts[copy.layout as usize];
+        if dims.contains(&0) {
             copy.bytes = 0;
         } else if copy.width > 0 {
             // From the first to the last byte that the view touches.
-            copy.bytes = copy
-                .dims
-                .iter()
-                .zip(copy.strides)
-                .fold(u64::from(copy.width), |bytes, (&dim, stride)| {
-                    bytes.saturating_add(dim.saturating_sub(1).saturating_mul(stride))
-                });
+            let reach = dims.iter().zip(strides);
+            copy.bytes = reach.fold(u64::from(copy.width), |bytes, (&dim, stride)| {
+                bytes.saturating_add(dim.saturating_sub(1).saturating_mul(stride))
+            });
         }
+        copy.made_from(&[]);
         self.push(Tensor {
             op: Op::Copy,
             home: Home::Graph,
             input: pinned,
             output: pinned,
-            sources: [Id::NONE; SOURCES],
             view_of: Id::NONE,
             backend: Some(backend),
             ..copy
@@ -312,10 +358,10 @@ impl Graph {
 
     /// Keeps `of` from being freed before this point.
     pub(crate) fn hold(&mut self, of: Id) -> Id {
-        let mut hold = self[of].clone();
+        let mut hold = self[of];
         hold.op = Op::Hold;
         hold.view_of = hold.view_of.some().unwrap_or(of);
-        hold.sources = sources(&[of]);
+        hold.made_from(&[of]);
         hold.input = false;
         hold.output = false;
         self.push(hold)
@@ -327,10 +373,9 @@ impl Graph {
             return;
         }
         self[id].visited = true;
-        for source in self[id].sources {
-            if source != Id::NONE {
-                self.expand(source);
-            }
+        let tensor = self[id];
+        for &source in tensor.sources() {
+            self.expand(source);
         }
         if self[id].op == Op::Leaf {
             self.leafs.push(id);
@@ -341,6 +386,6 @@ impl Graph {
 
     pub(crate) fn same_layout(&self, a: Id, b: Id) -> bool {
         let (a, b) = (&self[a], &self[b]);
-        a.width == b.width && a.dims == b.dims && a.strides == b.strides
+        a.width == b.width && self.layouts[a.layout as usize] == self.layouts[b.layout as usize]
     }
 }

@@ -31,10 +31,10 @@ impl Builder<'_> {
         } else {
             self.maybe_product(at.find(Role::Query), normed)
         };
-        let width = self.graph[query].dims[0] / heads.max(1);
+        let width = self.graph.dims(query)[0] / heads.max(1);
         let query = self.graph.view(query, [width, heads, n, 1]);
         let pair = self.maybe_product(at.find(Role::PairDown), normed);
-        let wide = self.graph[pair].dims[0];
+        let wide = self.graph.dims(pair)[0];
         let rank = at.find(Role::PairDownNorm).map_or(wide, |norm| norm.dims[0]);
         let turned = wide.saturating_sub(rank);
         let low = self.graph.part(pair, [rank, n, 1, 1]);
@@ -86,11 +86,11 @@ impl Builder<'_> {
     fn unfolded_attention(&mut self, at: At, query: Id, low: Id, place: Id) -> Id {
         let n = self.batch.tokens;
         let heads = u64::from(at.layer.heads);
-        let [width, ..] = self.graph[query].dims;
-        let turned = self.graph[place].dims[0];
+        let [width, ..] = self.graph.dims(query);
+        let turned = self.graph.dims(place)[0];
         let plain = width.saturating_sub(turned);
         let pair = self.maybe_product(at.find(Role::PairUp), low);
-        let each = self.graph[pair].dims[0] / heads.max(1);
+        let each = self.graph.dims(pair)[0] / heads.max(1);
         let value_width = each.saturating_sub(plain);
         let size = u64::from(F32);
         let strides = [size, size * each, size * each * heads, size * each * heads * n];
@@ -135,7 +135,7 @@ impl Builder<'_> {
         let beta = self.maybe_product(at.find(Role::StateBeta), normed);
         let beta = self.graph.view(beta, [1, heads, each, count]);
         let beta = self.graph.in_place(beta, &[]);
-        let [d, ..] = self.graph[normed].dims;
+        let [d, ..] = self.graph.dims(normed);
         let again = self.graph.view(normed, [d, each, count, 1]);
         let states = self.state_cache(at, sizes.values);
         let state = self.gathered(states, sizes.values);

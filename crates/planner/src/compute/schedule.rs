@@ -3,8 +3,6 @@
 //! Follows `ggml_backend_sched_split_graph` pass by pass. Every backend here runs every operation: what a real one
 //! cannot run is not known without it, and llama.cpp's own dry run over remote devices assumes the same.
 
-use std::collections::HashMap;
-
 use super::graph::{Graph, Home, Id, Op, Tensor};
 use super::{Backend, BackendTraits, Fetches};
 
@@ -32,16 +30,26 @@ pub(crate) enum Copies {
 }
 
 impl Copies {
+    const MOST: usize = 4;
+
     const fn count(self) -> usize {
         match self {
             Self::One => 1,
-            Self::Four => 4,
+            Self::Four => Self::MOST,
         }
     }
 }
 
 pub(crate) fn schedule(graph: &mut Graph, backends: &[BackendTraits], copies: Copies) -> Schedule {
     let host = host_of(backends);
+    if host == 0 {
+        // Everything is in one place.
+        let all = |ids: &[Id]| ids.iter().map(|&id| (id, host)).collect();
+        return Schedule {
+            leafs: all(&graph.leafs),
+            nodes: all(&graph.nodes),
+        };
+    }
     let mut scheduler = Scheduler {
         graph,
         backends,
@@ -71,12 +79,55 @@ struct Scheduler<'a> {
 const FETCHED_FROM: u64 = 32;
 
 /// Copies that were made: of which tensor, for which backend.
-#[derive(Debug, Default)]
-struct Made(HashMap<(u32, Backend), Vec<Id>>);
+#[derive(Debug)]
+struct Made {
+    /// By tensor, its first copies in `sets`.
+    first: Vec<u32>,
+    sets: Vec<Set>,
+}
+
+/// Copies of one tensor for one backend.
+#[derive(Debug)]
+struct Set {
+    backend: Backend,
+    ids: [Id; Copies::MOST],
+    count: usize,
+    /// Those for another backend.
+    next: u32,
+}
 
 impl Made {
+    const NONE: u32 = u32::MAX;
+
+    fn new(tensors: usize) -> Self {
+        Self {
+            first: vec![Self::NONE; tensors],
+            sets: Vec::new(),
+        }
+    }
+
     fn of(&self, id: Id, backend: Backend) -> Option<&[Id]> {
-        self.0.get(&(id.number(), backend)).map(Vec::as_slice)
+        let mut at = *self.first.get(id.index())?;
+        while let Some(set) = self.sets.get(at as usize) {
+            if set.backend == backend {
+                return set.ids.get(..set.count);
+            }
+            at = set.next;
+        }
+        None
+    }
+
+    fn put(&mut self, id: Id, backend: Backend, ids: [Id; Copies::MOST], count: usize) {
+        let at = u32::try_from(self.sets.len()).unwrap_or(Self::NONE);
+        if let Some(first) = self.first.get_mut(id.index()) {
+            let next = std::mem::replace(first, at);
+            self.sets.push(Set {
+                backend,
+                ids,
+                count,
+                next,
+            });
+        }
     }
 }
 
@@ -111,17 +162,16 @@ impl Scheduler<'_> {
             return None;
         }
         let weights = tensor
-            .sources
-            .into_iter()
-            .filter_map(Id::some)
-            .find_map(|source| match self.graph[source].home {
+            .sources()
+            .iter()
+            .find_map(|&source| match self.graph[source].home {
                 Home::Weights(backend) => Some(backend),
                 Home::Graph | Home::Cache(_) => None,
             })?;
         if weights == self.host {
             let fetches = self.backends[..usize::from(self.host)]
                 .iter()
-                .position(|backend| fetched(tensor, backend.fetches));
+                .position(|backend| fetched(tensor, self.graph.dims(node), backend.fetches));
             if let Some(device) = fetches {
                 return Backend::try_from(device).ok();
             }
@@ -163,7 +213,8 @@ impl Scheduler<'_> {
                 self.graph[node].backend = self.graph[root].backend;
             }
             let own = self.graph[node].backend;
-            for source in self.graph[node].sources.into_iter().filter_map(Id::some) {
+            let tensor = self.graph[node];
+            for &source in tensor.sources() {
                 if self.graph[source].backend.is_none() {
                     let root = self.graph[source].view_of.some();
                     self.graph[source].backend = root.map_or(own, |root| self.graph[root].backend);
@@ -195,7 +246,7 @@ impl Scheduler<'_> {
             end: nodes.len(),
             inputs: Vec::new(),
         }];
-        let mut made = Made::default();
+        let mut made = Made::new(self.graph.len());
         for (i, &node) in nodes.iter().enumerate() {
             if self.graph[node].op == Op::View {
                 continue;
@@ -203,12 +254,12 @@ impl Scheduler<'_> {
             let backend = self.at(node);
             let Some(current) = splits.last_mut() else { break };
             // Weights that were fetched for the last operation make room for the next ones.
-            let fetches_again =
-                backend == current.backend
-                    && !current.inputs.is_empty()
-                    && self.graph[node].sources.into_iter().filter_map(Id::some).any(
-                        |source| matches!(self.graph[source].home, Home::Weights(home) if home != backend),
-                    );
+            let fetches_again = backend == current.backend
+                && !current.inputs.is_empty()
+                && self.graph[node]
+                    .sources()
+                    .iter()
+                    .any(|&source| matches!(self.graph[source].home, Home::Weights(home) if home != backend));
             if backend != current.backend || fetches_again {
                 current.end = i;
                 splits.push(Split {
@@ -218,10 +269,8 @@ impl Scheduler<'_> {
                     inputs: Vec::new(),
                 });
             }
-            for place in 0..super::graph::SOURCES {
-                let Some(source) = self.graph[node].sources[place].some() else {
-                    continue;
-                };
+            let tensor = self.graph[node];
+            for (place, &source) in tensor.sources().iter().enumerate() {
                 if self.at(source) == backend || self.reads(backend, source) {
                     continue;
                 }
@@ -229,17 +278,18 @@ impl Scheduler<'_> {
                     copies.first().copied()
                 } else {
                     let pinned = self.copies != Copies::One;
-                    let copies: Vec<Id> = (0..self.copies.count())
-                        .map(|_| self.graph.copy_for(source, backend, pinned))
-                        .collect();
+                    let count = self.copies.count();
+                    let mut copies = [Id::NONE; Copies::MOST];
+                    for copy in copies.iter_mut().take(count) {
+                        *copy = self.graph.copy_for(source, backend, pinned);
+                    }
                     if let Some(split) = splits.last_mut() {
                         split.inputs.push(source);
                     }
-                    let first = copies.first().copied();
-                    made.0.insert((source.number(), backend), copies);
-                    first
+                    made.put(source, backend, copies, count);
+                    copies.first().copied()
                 };
-                self.graph[node].sources[place] = copy.unwrap_or(source);
+                self.graph[node].replace_source(place, copy.unwrap_or(source));
             }
         }
         (splits, made)
@@ -301,9 +351,9 @@ impl Scheduler<'_> {
 }
 
 /// Whether a device copies the host's weights to do this operation itself (`ggml_backend_offload_op`).
-fn fetched(tensor: &Tensor, fetches: Fetches) -> bool {
-    let [_, rows, matrices, more] = tensor.dims;
-    let by_number = tensor.op == Op::Product && tensor.sources[2] != Id::NONE;
+fn fetched(tensor: &Tensor, dims: [u64; 4], fetches: Fetches) -> bool {
+    let [_, rows, matrices, more] = dims;
+    let by_number = tensor.op == Op::Product && tensor.sources().len() > 2;
     let size = match (tensor.op, by_number) {
         (Op::Product, true) => matrices,
         (Op::Product, false) => rows,

@@ -14,8 +14,8 @@ impl Builder<'_> {
             row.saturating_mul(u64::from(F32)).saturating_mul(count),
         );
         self.graph[leaf].width = F32;
-        self.graph[leaf].dims = [row, count, 1, 1];
-        self.graph[leaf].strides = [F32.into(), u64::from(F32) * row, 0, 0];
+        let strides = [F32.into(), u64::from(F32) * row, 0, 0];
+        self.graph.lay_out(leaf, [row, count, 1, 1], strides);
         leaf
     }
 
@@ -131,9 +131,9 @@ impl Builder<'_> {
         let old = self.graph.view(old, [kept, channels, count, 1]);
 
         let made = self.maybe_product(at.find(Role::StateIn), normed);
-        let [wide, ..] = self.graph[made].dims;
+        let [wide, ..] = self.graph.dims(made);
         let made = self.graph.view(made, [wide, each, count, 1]);
-        let [size, row, matrix, _] = self.graph[made].strides;
+        let [size, row, matrix, _] = self.graph.strides(made);
         let open =
             self.graph
                 .strided_view(made, [head, heads, each, count], [size, size * head, row, matrix]);
@@ -152,7 +152,7 @@ impl Builder<'_> {
         let mixed = self.with(at.find(Role::StateConvBias), mixed);
         let mixed = self.graph.in_place(mixed, &[]);
 
-        let [size, row, matrix, _] = self.graph[mixed].strides;
+        let [size, row, matrix, _] = self.graph.strides(mixed);
         let seen = |width: u64, of: u64| ([width, of, each, count], [size, size * width, row, matrix]);
         let (dims, strides) = seen(head, heads);
         let value = self.graph.strided_view(mixed, dims, strides);
@@ -209,7 +209,7 @@ impl Builder<'_> {
 
     fn short_conv(&mut self, at: At, normed: Id) -> Id {
         let Sequences { each, count } = self.sequences();
-        let [d, ..] = self.graph[normed].dims;
+        let [d, ..] = self.graph.dims(normed);
         let rows = self.shape.state.rows;
         let kernel = at.find(Role::ShortConv);
         let kept = kernel.map_or(0, |kernel| kernel.dims[0].saturating_sub(1));

@@ -22,6 +22,8 @@ pub(crate) const HOST: BackendTraits = BackendTraits {
 };
 
 impl MemoryBackend {
+    pub(crate) const COUNT: usize = 6;
+
     #[must_use]
     pub const fn of(backend: Backend) -> Self {
         match backend {
@@ -52,13 +54,18 @@ impl MemoryBackend {
         !matches!(self.traits().fetches, Fetches::Nothing)
     }
 
-    /// Bytes of a weight on this backend. CUDA's kernels read whole tiles of 512 values, so it pads the last row;
-    /// a remote device is taken to be such a one.
-    pub(crate) fn weight_bytes(self, kind: TensorType, row: u64, bytes: u64) -> u64 {
-        let padded = match self {
-            Self::Cuda | Self::Hip | Self::Rpc => kind.is_quantized() && !row.is_multiple_of(512),
+    /// CUDA's kernels read whole tiles of 512 values, so it pads the last row; a remote device is taken to be such a
+    /// one.
+    pub(crate) const fn pads(self) -> bool {
+        match self {
+            Self::Cuda | Self::Hip | Self::Rpc => true,
             Self::Vulkan | Self::Metal | Self::Sycl => false,
-        };
+        }
+    }
+
+    /// Bytes of a weight on this backend.
+    pub(crate) fn weight_bytes(self, kind: TensorType, row: u64, bytes: u64) -> u64 {
+        let padded = self.pads() && kind.is_quantized() && !row.is_multiple_of(512);
         let padding = if padded {
             kind.row_bytes(512 - row % 512)
         } else {

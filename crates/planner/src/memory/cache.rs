@@ -1,10 +1,11 @@
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use plimsoll_gguf::TensorType;
 use plimsoll_units::Bytes;
 
-use super::{Load, Placement};
+use super::Load;
 use crate::Shape;
 use crate::shape::Layer;
 
@@ -90,24 +91,36 @@ pub(super) fn window_cells(shape: &Shape, load: &Load) -> u64 {
     wanted.min(cells(load)).next_multiple_of(CELL_STEP)
 }
 
-/// Context memory per pool, the host last.
-pub(super) fn place(shape: &Shape, load: &Load, placement: &Placement, devices: usize) -> Vec<Bytes> {
-    let mut pools = vec![Bytes::ZERO; devices + 1];
-    for (bytes, &at) in of_layers(shape, load).into_iter().zip(&placement.layers) {
-        if let Some(pool) = pools.get_mut(usize::from(at)) {
-            *pool = pool.plus(bytes);
-        }
+/// Context memory of a run of layers.
+pub(super) fn of_run(shape: &Shape, load: &Load, layers: &Range<usize>) -> Bytes {
+    if !load.flash_attention {
+        let each = of_layers(shape, load).into_iter().enumerate();
+        let here = each.filter(|(number, _)| layers.contains(number));
+        return here.map(|(_, bytes)| bytes).sum();
     }
-    pools
+    let streams = streams(load);
+    let cells = [cells(load), window_cells(shape, load)].map(|cells| cells.saturating_mul(streams));
+    let cache = shape.tally.cache(layers, [load.key_type, load.value_type], cells);
+    cache.plus(shape.tally.state(layers).times(states(load)))
+}
+
+/// Separate caches.
+fn streams(load: &Load) -> u64 {
+    if load.unified {
+        1
+    } else {
+        u64::from(load.slots.max(1))
+    }
+}
+
+/// States that each recurrent layer keeps.
+fn states(load: &Load) -> u64 {
+    u64::from(load.slots.max(1)) * (1 + u64::from(load.rollback))
 }
 
 /// Cache and state of each layer, for dividing layers over devices.
 pub(crate) fn of_layers(shape: &Shape, load: &Load) -> Vec<Bytes> {
-    let streams = if load.unified {
-        1
-    } else {
-        u64::from(load.slots.max(1))
-    };
+    let streams = streams(load);
     let (all, window) = (cells(load), window_cells(shape, load));
     let cells = |layer: &Layer| if layer.windowed { window } else { all };
     let widest = widest_values(shape, load);
@@ -116,16 +129,13 @@ pub(crate) fn of_layers(shape: &Shape, load: &Load) -> Vec<Bytes> {
         .iter()
         .map(|layer| {
             let cache = token_bytes(layer, load, widest).times(cells(layer) * streams);
-            cache.plus(
-                state_bytes(shape, layer)
-                    .times(u64::from(load.slots.max(1)) * (1 + u64::from(load.rollback))),
-            )
+            cache.plus(state_bytes(shape, layer).times(states(load)))
         })
         .collect()
 }
 
 /// Recurrent state of one sequence in one layer, in single precision.
-fn state_bytes(shape: &Shape, layer: &Layer) -> Bytes {
+pub(super) fn state_bytes(shape: &Shape, layer: &Layer) -> Bytes {
     if layer.stateful {
         Bytes(4).times(shape.state.rows + shape.state.values)
     } else {
@@ -175,18 +185,9 @@ fn token_bytes(layer: &Layer, load: &Load, widest: u64) -> Bytes {
 /// Cache that attention reads for one more token after so many.
 pub(crate) fn bytes_read(shape: &Shape, load: &Load, tokens: u32) -> Bytes {
     let all = u64::from(tokens);
-    let seen = |layer: &Layer| {
-        if layer.windowed {
-            all.min(u64::from(shape.window))
-        } else {
-            all
-        }
-    };
-    shape
-        .layers
-        .iter()
-        .map(|layer| token_bytes(layer, load, 0).times(seen(layer)))
-        .sum()
+    let seen = [all, all.min(u64::from(shape.window))];
+    let types = [load.key_type, load.value_type];
+    shape.tally.cache(&(0..shape.layers.len()), types, seen)
 }
 
 /// Width of the rotation that llama.cpp applies to keys before it quantises them; 0 for none.

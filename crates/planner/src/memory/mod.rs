@@ -2,9 +2,11 @@
 
 mod backend;
 mod cache;
+mod memo;
 mod placement;
 mod release;
 mod repack;
+mod tally;
 mod weights;
 
 use plimsoll_units::Bytes;
@@ -12,9 +14,12 @@ use plimsoll_units::Bytes;
 pub use backend::MemoryBackend;
 pub use cache::{CacheType, UnknownCacheType};
 pub(crate) use cache::{bytes_read, checkpoint_bytes, of_layers as cache_of_layers};
+pub(crate) use memo::Memo;
+use memo::Question;
 pub(crate) use placement::Placement;
 pub use release::Release;
 pub use repack::HostCpu;
+pub(crate) use tally::Tally;
 pub(crate) use weights::of_layers as weights_of_layers;
 
 use crate::Shape;
@@ -107,15 +112,22 @@ impl<'a> Layout<'a> {
     ) -> Self {
         let placement = Placement::of(shape, load, pools);
         let weights = weights::place(shape, &placement, pools, cpu);
-        let cached = cache::place(shape, load, &placement, pools.len());
-        let kinds = |at: usize| Kinds {
-            weights: weights.pools.get(at).copied().unwrap_or_default(),
-            context: cached.get(at).copied().unwrap_or_default(),
-            compute: Bytes::ZERO,
-        };
+        let mut devices: Vec<Kinds> = weights
+            .pools
+            .iter()
+            .map(|&weights| Kinds {
+                weights,
+                ..Kinds::default()
+            })
+            .collect();
+        for (at, run) in placement.runs() {
+            if let Some(kinds) = devices.get_mut(usize::from(at)) {
+                kinds.context = kinds.context.plus(cache::of_run(shape, load, &run));
+            }
+        }
         let fixed = Breakdown {
-            devices: (0..pools.len()).map(kinds).collect(),
-            host: kinds(pools.len()),
+            host: devices.pop().unwrap_or_default(),
+            devices,
             repacked: weights.repacked,
         };
         Self {
@@ -128,11 +140,29 @@ impl<'a> Layout<'a> {
         }
     }
 
-    pub(crate) fn complete(&self) -> Breakdown {
+    /// The compute buffers, by pool, the host last.
+    pub(crate) fn compute(&self) -> Vec<Bytes> {
+        let question = self.question();
+        self.shape.memo.answer(question, |asked| {
+            self.buffers(asked, |place| compute::kept(self.shape, place))
+        })
+    }
+
+    fn question(&self) -> Question {
         let batch = batch(self.shape, self.load, self.release);
-        let mut traits: Vec<_> = self.pools.iter().map(|pool| pool.backend.traits()).collect();
-        traits.push(backend::HOST);
-        let placement = &self.placement;
+        let devices = self.pools.iter().map(|pool| pool.backend.traits());
+        Question {
+            batch,
+            // The dry run of llama-fit-params forgets these ties (it resets the scheduler first), a load keeps them.
+            pins_norms: self.load.outputs == Outputs::Server && (self.placement.full || batch.tokens < 32),
+            placement: self.placement.clone(),
+            backends: devices.chain([backend::HOST]).collect(),
+        }
+    }
+
+    /// The buffers from some of the layers.
+    fn buffers(&self, asked: &Question, layers: impl FnOnce(&Where) -> Vec<u32>) -> Vec<Bytes> {
+        let placement = &asked.placement;
         let place = Where {
             layers: (0u32..)
                 .zip(&placement.layers)
@@ -140,16 +170,55 @@ impl<'a> Layout<'a> {
                 .collect(),
             output: placement.output,
             host: placement.host,
-            // The dry run of llama-fit-params forgets these ties (it resets the scheduler first), a load keeps them.
-            pins_norms: self.load.outputs == Outputs::Server && (placement.full || batch.tokens < 32),
+            pins_norms: asked.pins_norms,
             pipelined: placement.pipelined,
         };
-        let layers = compute::kept(self.shape, &place);
-        let compute = compute::buffers(self.shape, &layers, &batch, &place, &traits);
+        let layers = layers(&place);
+        let buffers = compute::buffers(self.shape, &layers, &asked.batch, &place, &asked.backends);
+        buffers.into_iter().map(Bytes).collect()
+    }
+
+    /// What the compute buffers take at the very least: in the feed-forward part of a device's first layer the masks
+    /// for its later ones are there already.
+    pub(crate) fn compute_least(&self) -> Vec<Bytes> {
+        let batch = batch(self.shape, self.load, self.release);
+        let tally = &self.shape.tally;
+        let mut least = vec![Bytes::ZERO; self.pools.len() + 1];
+        let masks = [batch.base.cells, batch.window.cells].map(|cells| {
+            if batch.flash {
+                Bytes(2).times(cells)
+            } else {
+                Bytes::ZERO
+            }
+        });
+        for (at, run) in self.placement.runs() {
+            // What the host has is often computed by a device.
+            let elsewhere = at == self.placement.host && !self.pools.is_empty();
+            let later = run.start + 1..run.end;
+            let Some(least) = least
+                .get_mut(usize::from(at))
+                .filter(|_| !elsewhere && !later.is_empty())
+            else {
+                continue;
+            };
+            let experts_away = self.shape.has_experts() && run.start < self.placement.host_experts as usize;
+            let inner = if experts_away { 0 } else { tally.inner_least };
+            let looking = tally.looking(&later);
+            let masks = masks.iter().zip(looking).filter(|(_, looks)| *looks);
+            let token = masks
+                .map(|(mask, _)| *mask)
+                .sum::<Bytes>()
+                .plus(Bytes(4).times(inner));
+            *least = token.times(batch.tokens);
+        }
+        least
+    }
+
+    pub(crate) fn complete(&self) -> Breakdown {
         let mut whole = self.fixed.clone();
         let pools = whole.devices.iter_mut().chain([&mut whole.host]);
-        for (kinds, bytes) in pools.zip(compute) {
-            kinds.compute = Bytes(bytes);
+        for (kinds, compute) in pools.zip(self.compute()) {
+            kinds.compute = compute;
         }
         whole
     }
@@ -160,6 +229,9 @@ impl<'a> Layout<'a> {
 pub fn breakdown(shape: &Shape, load: &Load, pools: &[Pool], cpu: HostCpu, release: Release) -> Breakdown {
     Layout::of(shape, load, pools, cpu, release).complete()
 }
+
+#[cfg(test)]
+mod tests;
 
 fn batch(shape: &Shape, load: &Load, release: Release) -> Batch {
     let slots = u64::from(load.slots.max(1));
@@ -190,18 +262,10 @@ fn batch(shape: &Shape, load: &Load, release: Release) -> Batch {
 
 /// One of the two caches, with the rotations that llama.cpp gives it when it is quantised.
 fn cache_size(shape: &Shape, load: &Load, windowed: bool, cells: u64) -> CacheSize {
-    let widths = |width: fn(&crate::shape::Layer) -> u32| -> Option<u64> {
-        let mut all = shape
-            .layers
-            .iter()
-            .filter(|layer| layer.cached && layer.windowed == windowed)
-            .map(width);
-        let first = all.next()?;
-        all.all(|other| other == first).then_some(u64::from(first))
-    };
+    let [keys, values] = shape.tally.widths[usize::from(windowed)];
     CacheSize {
         cells,
-        key_rotation: cache::key_rotation(load.key_type, widths(|layer| layer.key_width)),
-        value_rotation: cache::value_rotation(load.value_type, widths(|layer| layer.value_width)),
+        key_rotation: cache::key_rotation(load.key_type, keys),
+        value_rotation: cache::value_rotation(load.value_type, values),
     }
 }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::{Load, Pool};
 use crate::Shape;
 use crate::compute::Seat;
@@ -15,6 +17,16 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
+    /// Layers in a row in one place, from the first to the last.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (u8, Range<usize>)> {
+        let mut from = 0;
+        self.layers.chunk_by(|a, b| a == b).map(move |run| {
+            let layers = from..from + run.len();
+            from = layers.end;
+            (run[0], layers)
+        })
+    }
+
     /// Where a layer's parts are.
     pub(crate) fn seat(&self, number: u32, layer: u8) -> Seat {
         let experts = if number < self.host_experts {
@@ -38,6 +50,9 @@ impl Placement {
         let at = |layer: u32| {
             if layer < first || layer - first >= on_devices {
                 return host;
+            }
+            if pools.len() == 1 {
+                return 0;
             }
             // llama.cpp divides in single precision.
             #[expect(clippy::cast_precision_loss, reason = "layer numbers are small")]

@@ -47,6 +47,29 @@ impl HostCpu {
         Self { units }
     }
 
+    /// How many kinds there are, and all but the plain one.
+    pub(crate) const KINDS: usize = 5;
+
+    pub(crate) const fn copying() -> [Self; Self::KINDS - 1] {
+        [
+            Self { units: Units::Avx2 },
+            Self { units: Units::Avx512 },
+            Self { units: Units::Amx },
+            Self { units: Units::Neon },
+        ]
+    }
+
+    /// 0 for the plain kind, the others as [`Self::copying`] lists them, counted from 1.
+    pub(crate) const fn number(self) -> usize {
+        match self.units {
+            Units::Plain => 0,
+            Units::Avx2 => 1,
+            Units::Avx512 => 2,
+            Units::Amx => 3,
+            Units::Neon => 4,
+        }
+    }
+
     /// A CPU backend that keeps weights as the file has them (`--no-repack`).
     #[must_use]
     pub const fn plain() -> Self {

@@ -1,6 +1,9 @@
+use std::ops::Range;
+
 use plimsoll_units::Bytes;
 
 use super::backend::HOST;
+use super::tally::{Lies, Tally};
 use super::{HostCpu, Load, MemoryBackend, Placement, Pool};
 use crate::Shape;
 use crate::shape::{Role, Weight};
@@ -29,20 +32,17 @@ pub(super) fn place(shape: &Shape, placement: &Placement, pools: &[Pool], cpu: H
     for weight in &shape.input {
         placer.on_host(weight);
     }
-    for (number, (layer, &at)) in shape.layers.iter().zip(&placement.layers).enumerate() {
-        let experts_on_host = number < placement.host_experts as usize;
-        for weight in &layer.weights {
-            let at = if experts_on_host && weight.role.stays_with_experts() {
-                placement.host
-            } else {
-                at
-            };
-            placer.put(weight, at);
-        }
-    }
-    // Every device with layers has its copy.
     let mut seen = [false; 256];
-    for &at in &placement.layers {
+    for (at, run) in placement.runs() {
+        let [mut on_host, mut here] = [run.start..run.start, run.clone()];
+        if at < placement.host {
+            let bound = run.end.min(placement.host_experts as usize).max(run.start);
+            [on_host, here] = [run.start..bound, bound..run.end];
+        }
+        placer.put_run(&shape.tally, &run, false, at);
+        placer.put_run(&shape.tally, &here, true, at);
+        placer.put_run(&shape.tally, &on_host, true, placement.host);
+        // Every device with layers has its copy.
         if !std::mem::replace(&mut seen[usize::from(at)], true) {
             for factors in &shape.rotation_factors {
                 placer.put(factors, at);
@@ -87,6 +87,18 @@ struct Placer<'a> {
 }
 
 impl Placer<'_> {
+    /// Weights of a run of layers: those that stay with experts, or the others.
+    fn put_run(&mut self, tally: &Tally, layers: &Range<usize>, experts: bool, at: u8) {
+        let at = usize::from(at);
+        let lies = self
+            .pools
+            .get(at)
+            .map_or(Lies::Host(self.cpu), |pool| Lies::On(pool.backend));
+        let (bytes, copied) = tally.weights(layers, experts, lies);
+        self.placed.pools[at] = self.placed.pools[at].plus(bytes);
+        self.placed.repacked = self.placed.repacked.plus(copied);
+    }
+
     fn put(&mut self, weight: &Weight, at: u8) {
         let at = usize::from(at);
         let Some(pool) = self.pools.get(at) else {

@@ -19,7 +19,7 @@ impl Search<'_> {
         let mut why = self.reasons(&attempt, verdict);
         let prompt = self.wishes.prompt_tokens.unwrap_or(PROMPT_TOKENS);
         let depth = self.wishes.prompt_tokens.unwrap_or(DEPTH);
-        let speed = match self.bench.speed(&attempt.load, &attempt.used, prompt, depth) {
+        let speed = match self.bench.speed(&attempt.load, attempt.used, prompt, depth) {
             Ok(speed) => Some(speed),
             Err(part) => {
                 why.push(Why::BandwidthUnknown { part });
@@ -43,12 +43,12 @@ impl Search<'_> {
                 why.push(Why::BatchChosen { batch, ms });
             }
         }
-        let devices = match attempt.used.as_slice() {
+        let devices = match self.bench.used(attempt.used) {
             [] => DeviceUse::None,
             [one] if self.bench.devices().len() > 1 => DeviceUse::One(one.number),
             _ => DeviceUse::All,
         };
-        let mut settings = Settings::of(&attempt.load, devices, attempt.load_mode());
+        let mut settings = Settings::of(&attempt.load, devices, attempt.load_mode);
         settings.cache_ram = cache_ram;
         settings.checkpoints = checkpoints;
         settings.draft = self.draft().map(Draft::kind);

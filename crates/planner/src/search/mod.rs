@@ -4,7 +4,7 @@ mod finish;
 
 use plimsoll_units::Bytes;
 
-use crate::attempt::{Attempt, Bench, Device};
+use crate::attempt::{Bench, Trial, Used};
 use crate::memory::{CacheType, Load, Outputs};
 use crate::plan::{Plan, Verdict};
 use crate::{Draft, Goal, PlanError, Shape, Situation, Wishes};
@@ -35,8 +35,8 @@ pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Pla
         bench: &bench,
         wishes,
     };
-    let (attempt, verdict) = search.best();
-    Ok(search.finish(attempt, verdict))
+    let (trial, verdict) = search.best();
+    Ok(search.finish(bench.tell(trial), verdict))
 }
 
 /// Where the weights go.
@@ -165,7 +165,7 @@ impl Search<'_> {
         self.shape.layers_all()
     }
 
-    fn best(&self) -> (Attempt, Verdict) {
+    fn best(&self) -> (Trial, Verdict) {
         let loads = self.loads();
         if self.bench.devices().is_empty() {
             // A device too small for anything is a device all the same.
@@ -182,15 +182,15 @@ impl Search<'_> {
         if let Some(found) = self.with_devices(&loads) {
             return found;
         }
-        let (attempt, verdict) = self.on_host_only(&loads, Verdict::Spills);
+        let (trial, verdict) = self.on_host_only(&loads, Verdict::Spills);
         if verdict != Verdict::TooBig {
-            return (attempt, verdict);
+            return (trial, verdict);
         }
-        (self.least_bad(&loads, attempt), Verdict::TooBig)
+        (self.least_bad(&loads, trial), Verdict::TooBig)
     }
 
     /// The first way that works, best first: neither the context nor the placement always gives way before the other.
-    fn with_devices(&self, loads: &[Load]) -> Option<(Attempt, Verdict)> {
+    fn with_devices(&self, loads: &[Load]) -> Option<(Trial, Verdict)> {
         let most = loads.iter().map(|load| load.context).max()?;
         if self.wishes.goal == Goal::LongestContext {
             return loads.iter().find_map(|load| {
@@ -199,20 +199,22 @@ impl Search<'_> {
                     .or_else(|| way(Place::ExpertsOnHost))
                     .or_else(|| way(Place::SomeLayers));
                 // Rather all of a long context in the RAM than part of it on a device.
-                fitting.or_else(|| {
-                    let attempt = self.quick(load.clone(), &[])?;
-                    attempt.fits().then_some((attempt, Verdict::Spills))
-                })
+                fitting.or_else(|| Some((self.quick(load.clone(), Used::NONE)?, Verdict::Spills)))
             });
         }
+        // Contexts from these on were tried in this place already, and did not fit.
+        let mut tried = [u32::MAX; 3];
         WAYS.iter().find_map(|&(place, least)| {
             let least = least.min(most);
-            let mut long_enough = loads.iter().filter(|load| load.context >= least);
-            long_enough.find_map(|load| self.placed(place, load))
+            let above = std::mem::replace(&mut tried[place as usize], least);
+            let mut untried = loads
+                .iter()
+                .filter(|load| load.context >= least && load.context < above);
+            untried.find_map(|load| self.placed(place, load))
         })
     }
 
-    fn placed(&self, place: Place, load: &Load) -> Option<(Attempt, Verdict)> {
+    fn placed(&self, place: Place, load: &Load) -> Option<(Trial, Verdict)> {
         match place {
             Place::Devices if self.wishes.host_experts.is_some_and(|count| count > 0) => None,
             Place::Devices => Some((self.all_on_devices(load)?, Verdict::Fits)),
@@ -223,40 +225,38 @@ impl Search<'_> {
     }
 
     /// Everything in the RAM.
-    fn on_host_only(&self, loads: &[Load], verdict: Verdict) -> (Attempt, Verdict) {
+    fn on_host_only(&self, loads: &[Load], verdict: Verdict) -> (Trial, Verdict) {
         for load in loads {
-            let Some(attempt) = self.quick(load.clone(), &[]) else {
+            let Some(trial) = self.quick(load.clone(), Used::NONE) else {
                 continue;
             };
             // A long context may take no more than half of what the weights leave.
-            let host = &attempt.host;
-            let spare = Bytes(host.budget.less(host.total().less(host.kinds.context)).0 / 2);
+            let host = self.bench.host(&trial);
+            let spare = Bytes(host.budget.less(host.total.less(host.context)).0 / 2);
             let modest = load.context <= COMFORTABLE[1]
                 || self.wishes.context.is_some()
                 || self.wishes.goal == Goal::LongestContext
-                || host.kinds.context <= spare;
-            if attempt.fits() && modest {
-                return (attempt, verdict);
+                || host.context <= spare;
+            if modest {
+                return (trial, verdict);
             }
         }
-        let last = loads
-            .last()
-            .cloned()
-            .unwrap_or_else(|| self.load(CONTEXTS[8], CacheType::Q8_0));
-        let attempt = self.attempt(last, &[]);
-        let verdict = if attempt.fits() { verdict } else { Verdict::TooBig };
-        (attempt, verdict)
+        let trial = self.attempt(self.least(loads), Used::NONE);
+        let verdict = if trial.fits() { verdict } else { Verdict::TooBig };
+        (trial, verdict)
+    }
+
+    /// The least demanding of the settings.
+    fn least(&self, loads: &[Load]) -> Load {
+        let last = loads.last().cloned();
+        last.unwrap_or_else(|| self.load(CONTEXTS[8], CacheType::Q8_0))
     }
 
     /// The person says how many layers; llama.cpp's own rule says where.
-    fn as_told(&self, loads: &[Load]) -> (Attempt, Verdict) {
+    fn as_told(&self, loads: &[Load]) -> (Trial, Verdict) {
         let all = self.layers().saturating_add(1);
         let layers = self.wishes.gpu_layers.unwrap_or(all).min(all);
-        let devices: Vec<Device> = if layers == 0 {
-            Vec::new()
-        } else {
-            self.bench.devices().to_vec()
-        };
+        let used = if layers == 0 { Used::NONE } else { self.bench.all() };
         let told = |load: &Load| Load {
             gpu_layers: layers,
             tensor_split: self.wishes.tensor_split.clone().unwrap_or_default(),
@@ -265,36 +265,25 @@ impl Search<'_> {
         };
         let spills = layers < all || (self.shape.has_experts() && self.wishes.host_experts.unwrap_or(0) > 0);
         let verdict = if spills { Verdict::Spills } else { Verdict::Fits };
-        let fitting = loads.iter().find_map(|load| {
-            let attempt = self.quick(told(load), &devices);
-            attempt.filter(Attempt::fits)
-        });
-        if let Some(attempt) = fitting {
-            return (attempt, verdict);
+        if let Some(trial) = loads.iter().find_map(|load| self.quick(told(load), used)) {
+            return (trial, verdict);
         }
-        let last = loads
-            .last()
-            .cloned()
-            .unwrap_or_else(|| self.load(CONTEXTS[8], CacheType::Q8_0));
-        (self.attempt(told(&last), &devices), Verdict::TooBig)
+        (self.attempt(told(&self.least(loads)), used), Verdict::TooBig)
     }
 
-    fn all_on_devices(&self, load: &Load) -> Option<Attempt> {
+    fn all_on_devices(&self, load: &Load) -> Option<Trial> {
         let load = Load {
             gpu_layers: self.layers().saturating_add(1),
             ..load.clone()
         };
-        let devices = self.bench.devices();
+        let count = self.bench.devices().len();
         if self.wishes.tensor_split.is_none() {
-            let single = devices.iter().find_map(|device| {
-                let fitting = self.quick(load.clone(), std::slice::from_ref(device));
-                fitting.filter(Attempt::fits)
-            });
+            let single = (0..count).find_map(|at| self.quick(load.clone(), Used::one(at)));
             if single.is_some() {
                 return single;
             }
         }
-        if devices.len() < 2 && self.wishes.tensor_split.is_none() {
+        if count < 2 && self.wishes.tensor_split.is_none() {
             None
         } else {
             self.split(&load)
@@ -302,145 +291,222 @@ impl Search<'_> {
     }
 
     /// Over all devices: first in proportion to their room, then filled one after the other.
-    fn split(&self, load: &Load) -> Option<Attempt> {
+    fn split(&self, load: &Load) -> Option<Trial> {
+        let all = self.bench.all();
         if let Some(told) = &self.wishes.tensor_split {
             let load = Load {
                 tensor_split: told.clone(),
                 ..load.clone()
             };
-            return self.quick(load, self.bench.devices()).filter(Attempt::fits);
+            return self.quick(load, all);
         }
-        let load = self.with_batch(load.clone(), self.bench.devices());
+        let load = self.with_batch(load.clone(), all);
         self.bench.splits(&load).into_iter().find_map(|shares| {
             let load = Load {
                 tensor_split: shares,
                 ..load.clone()
             };
-            self.quick(load, self.bench.devices()).filter(Attempt::fits)
+            self.quick(load, all)
         })
     }
 
     /// As few layers' experts in the RAM as must be.
-    fn experts_on_host(&self, load: &Load) -> Option<Attempt> {
-        let with = |count: u32| {
-            let load = Load {
-                gpu_layers: self.layers().saturating_add(1),
-                host_experts: count,
-                ..load.clone()
-            };
-            self.over_devices(&load)
+    fn experts_on_host(&self, load: &Load) -> Option<Trial> {
+        let with = |count: u32| Load {
+            gpu_layers: self.layers().saturating_add(1),
+            host_experts: count,
+            ..load.clone()
         };
         if let Some(count) = self.wishes.host_experts.filter(|&count| count > 0) {
-            return with(count);
+            return self.over_devices(&with(count));
         }
-        let most = with(self.layers())?;
-        Some(Self::smallest(1, self.layers(), most, with))
+        self.smallest(1, self.layers(), with)
     }
 
     /// As many layers on devices as fit.
-    fn some_on_devices(&self, load: &Load) -> Option<Attempt> {
+    fn some_on_devices(&self, load: &Load) -> Option<Trial> {
         let all = self.layers();
         // Counted from the other end, so that the smallest number is the best.
-        let with = |left: u32| {
-            let load = Load {
-                gpu_layers: all.saturating_sub(left),
-                host_experts: self.wishes.host_experts.unwrap_or(0),
-                ..load.clone()
-            };
-            self.over_devices(&load)
+        let with = |left: u32| Load {
+            gpu_layers: all.saturating_sub(left),
+            host_experts: self.wishes.host_experts.unwrap_or(0),
+            ..load.clone()
         };
-        let worst = all.checked_sub(1)?;
-        let fallback = with(worst)?;
-        Some(Self::smallest(0, worst, fallback, with))
+        self.smallest(0, all.checked_sub(1)?, with)
     }
 
-    /// The smallest number in a range that `with` accepts; the largest one is known to be accepted.
-    fn smallest(
-        mut low: u32,
-        mut high: u32,
-        known: Attempt,
-        with: impl Fn(u32) -> Option<Attempt>,
-    ) -> Attempt {
-        let mut best = known;
+    /// The settings of the smallest number in a range for which the devices hold their part; larger numbers give
+    /// more of it to the host, which must hold it as well.
+    fn smallest(&self, low: u32, high: u32, with: impl Fn(u32) -> Load) -> Option<Trial> {
+        let found = if self.bench.devices().len() == 1 && self.wishes.tensor_split.is_none() {
+            self.smallest_on_one(low, high, with)
+        } else {
+            self.smallest_over_many(low, high, with)
+        };
+        found.filter(Trial::fits)
+    }
+
+    fn smallest_over_many(&self, mut low: u32, mut high: u32, with: impl Fn(u32) -> Load) -> Option<Trial> {
+        let mut best = self.split_holding(&with(high))?;
         while low < high {
             let middle = low + (high - low) / 2;
-            match with(middle) {
-                Some(attempt) => {
-                    best = attempt;
+            match self.split_holding(&with(middle)) {
+                Some(trial) => {
+                    best = trial;
                     high = middle;
                 }
                 None => low = middle + 1,
             }
         }
-        best
+        Some(best)
     }
 
-    fn over_devices(&self, load: &Load) -> Option<Attempt> {
-        let devices = self.bench.devices();
-        if devices.len() > 1 {
+    /// Compute buffers are dear to work out and hardly move with the number: those of the last one tried say where to
+    /// look next.
+    fn smallest_on_one(&self, low: u32, high: u32, with: impl Fn(u32) -> Load) -> Option<Trial> {
+        /// After so many the middle is taken.
+        const GUIDED: usize = 4;
+        let used = self.bench.all();
+        let settings = |number: u32| self.with_batch(with(number), used);
+        // For all below `open` the device does not hold its part; for `holding` it does.
+        let (mut open, mut holding): (u32, Option<(u32, Trial)>) = (low, None);
+        let mut compute = Vec::new();
+        for tried in 0.. {
+            let last = holding
+                .as_ref()
+                .map_or(Some(high), |(number, _)| number.checked_sub(1));
+            let Some(last) = last.filter(|&last| open <= last) else {
+                break;
+            };
+            let number = if tried < GUIDED {
+                let could = |number| self.bench.devices_could(&settings(number), used, &compute);
+                smallest_that(open, last, could)
+            } else {
+                open + (last - open) / 2
+            };
+            let load = settings(number);
+            let possible = self.bench.devices_could(&load, used, &[]);
+            let Some(trial) = possible.then(|| self.bench.attempt(load, used)) else {
+                open = number + 1;
+                continue;
+            };
+            compute = trial.compute().collect();
+            if trial.devices_hold() {
+                holding = Some((number, trial));
+            } else {
+                open = number + 1;
+            }
+        }
+        holding.map(|(_, trial)| trial)
+    }
+
+    /// Over all devices, so that they hold their part; a division for which the host holds the rest comes first.
+    fn split_holding(&self, load: &Load) -> Option<Trial> {
+        let all = self.bench.all();
+        let told = self.wishes.tensor_split.clone();
+        let load = self.with_batch(load.clone(), all);
+        let splits = told.map_or_else(|| self.bench.splits(&load), |told| vec![told]);
+        let mut held = None;
+        for shares in splits {
+            let load = self.with_batch(
+                Load {
+                    tensor_split: shares,
+                    ..load.clone()
+                },
+                all,
+            );
+            if !self.bench.devices_could(&load, all, &[]) {
+                continue;
+            }
+            let trial = self.bench.attempt(load, all);
+            if trial.fits() {
+                return Some(trial);
+            }
+            if trial.devices_hold() {
+                held = held.or(Some(trial));
+            }
+        }
+        held
+    }
+
+    fn over_devices(&self, load: &Load) -> Option<Trial> {
+        if self.bench.devices().len() > 1 {
             return self.split(load);
         }
-        self.quick(load.clone(), devices).filter(Attempt::fits)
+        self.quick(load.clone(), self.bench.all())
     }
 
     /// When nothing fits: what misses least, with the least demanding settings.
-    fn least_bad(&self, loads: &[Load], host: Attempt) -> Attempt {
+    fn least_bad(&self, loads: &[Load], host: Trial) -> Trial {
         let Some(load) = loads.last() else { return host };
         let load = Load {
             gpu_layers: self.layers().saturating_add(1),
             ..load.clone()
         };
-        let load = self.with_batch(load, self.bench.devices());
+        let all = self.bench.all();
+        let load = self.with_batch(load, all);
         let shares = self.bench.splits(&load).into_iter().next().unwrap_or_default();
         let devices = self.attempt(
             Load {
                 tensor_split: shares,
                 ..load
             },
-            self.bench.devices(),
+            all,
         );
-        if devices.missing() < host.missing() {
+        if self.bench.missing(&devices) < self.bench.missing(&host) {
             devices
         } else {
             host
         }
     }
 
-    fn attempt(&self, load: Load, devices: &[Device]) -> Attempt {
-        self.bench.attempt(&self.with_batch(load, devices), devices)
+    fn attempt(&self, load: Load, used: Used) -> Trial {
+        self.bench.attempt(self.with_batch(load, used), used)
     }
 
-    /// The same, but without the dear part when weights and context alone are too much.
-    fn quick(&self, load: Load, devices: &[Device]) -> Option<Attempt> {
-        self.bench.quick(&self.with_batch(load, devices), devices)
+    /// The same when they fit.
+    fn quick(&self, load: Load, used: Used) -> Option<Trial> {
+        self.bench.quick(self.with_batch(load, used), used)
     }
 
     /// Pieces of the prompt that take well under a second.
-    fn with_batch(&self, mut load: Load, devices: &[Device]) -> Load {
+    fn with_batch(&self, mut load: Load, used: Used) -> Load {
         let (batch, ubatch) = (self.wishes.batch, self.wishes.ubatch);
         let chosen = match (batch, ubatch) {
             (Some(batch), _) => batch,
-            (None, Some(ubatch)) => ubatch.max(self.piece(&load, devices)),
-            (None, None) => self.piece(&load, devices),
+            (None, Some(ubatch)) => ubatch.max(self.piece(&load, used)),
+            (None, None) => self.piece(&load, used),
         };
         load.batch = chosen;
         load.ubatch = ubatch.unwrap_or(512).min(chosen);
         load
     }
 
-    fn piece(&self, load: &Load, devices: &[Device]) -> u32 {
-        if self.bench.host_is_fetched(load, devices) {
+    fn piece(&self, load: &Load, used: Used) -> u32 {
+        if self.bench.host_is_fetched(load, used) {
             // Fetching costs the same for few tokens as for many.
             return crate::speed::FETCHED_FOR;
         }
-        let known = self.bench.speed(load, devices, PROMPT_TOKENS, DEPTH).ok();
-        let Some(speed) = known else {
-            return if devices.is_empty() { 128 } else { 512 };
+        let Some(reading) = self.bench.reading(load, used, PROMPT_TOKENS, DEPTH) else {
+            return if used.is_none() { 128 } else { 512 };
         };
         let mut piece = 2_048;
-        while piece > 32 && f64::from(piece) / speed.prefill.mid > PIECE_MS / 1e3 {
+        while piece > 32 && f64::from(piece) / reading > PIECE_MS / 1e3 {
             piece /= 2;
         }
         piece
     }
+}
+
+/// The smallest number of a range that passes, when all above it do as well; the last one, when none does.
+fn smallest_that(mut low: u32, mut high: u32, passes: impl Fn(u32) -> bool) -> u32 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if passes(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }

@@ -6,6 +6,7 @@ use plimsoll_units::Bytes;
 
 use super::numbers::StateNumbers;
 use super::{Family, GraphKind, Layer, Role, Sections, Shape, StateSize, Traits, Turn, Weight, tensors};
+use crate::memory::{Memo, Tally};
 
 impl Shape {
     /// What the variant's header will say, as far as its numbers and the usual rules tell. Replaced by the header
@@ -60,7 +61,9 @@ impl Shape {
                 },
             )
         };
-        best.map_or_else(first, |(_, shape)| shape).scaled_to(bytes)
+        best.map_or_else(first, |(_, shape)| shape)
+            .scaled_to(bytes)
+            .summed()
     }
 
     fn data_bytes(&self) -> Bytes {
@@ -256,6 +259,8 @@ fn build(model: &Model, variant: &Variant, guess: &Guess) -> Shape {
         layers,
         drafting,
         tied_output: false,
+        tally: Tally::default(),
+        memo: Memo::default(),
     };
     shape.finish();
     // The catalog's numbers are checked when it is packaged; a state that overflows counts as none.

@@ -6,6 +6,7 @@ use super::numbers::{
     out_of_range, traits, window,
 };
 use super::{Family, GraphKind, Role, Shape, StateSize, Turn, Weight};
+use crate::memory::{Memo, Tally};
 
 /// Tensors of one layer; their places are kept in a byte.
 const WEIGHTS_MAX: usize = 250;
@@ -61,6 +62,8 @@ impl Shape {
             tied_output: false,
             layers: layers(&keys, family, layer_count, embedding, window)?,
             drafting: Vec::new(),
+            tally: Tally::default(),
+            memo: Memo::default(),
         };
         shape.place(&header.tensors)?;
         if shape.layers.iter().any(|layer| layer.weights.is_empty()) {
@@ -74,7 +77,7 @@ impl Shape {
         shape
             .remember(&state)
             .ok_or_else(|| out_of_range(&keys.name("ssm.inner_size"), state.inner))?;
-        Ok(shape)
+        Ok(shape.summed())
     }
 
     /// Sorts the tensors into layers.

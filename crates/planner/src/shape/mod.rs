@@ -10,6 +10,8 @@ mod tensors;
 use plimsoll_gguf::TensorType;
 use plimsoll_units::Bytes;
 
+use crate::memory::{Memo, Tally};
+
 pub(crate) use family::{Exit, Family, GraphKind, Sections, Turn};
 pub(crate) use role::{ROLES, Role};
 
@@ -50,6 +52,8 @@ pub struct Shape {
     /// their weights out unless it drafts with them.
     pub(crate) drafting: Vec<Layer>,
     pub(crate) tied_output: bool,
+    pub(crate) tally: Tally,
+    pub(crate) memo: Memo,
 }
 
 /// Numbers of a header that add or leave out operations.
@@ -235,11 +239,19 @@ impl Shape {
 
     /// The drafting layers as a model of their own.
     pub(crate) fn drafting_only(&self) -> Self {
-        Self {
+        let alone = Self {
             layers: self.drafting.clone(),
             drafting: Vec::new(),
             ..self.clone()
-        }
+        };
+        alone.summed()
+    }
+
+    /// The last step of making one: what plans ask for again and again is summed up once.
+    fn summed(mut self) -> Self {
+        self.tally = Tally::of(&self);
+        self.memo = Memo::default();
+        self
     }
 
     /// Layers in llama.cpp's count, with those that only draft.

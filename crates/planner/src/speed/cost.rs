@@ -38,7 +38,7 @@ impl Work {
             &mut self.dense
         };
         *part = part.plus(reads);
-        if is_plain(weight.kind) {
+        if Self::is_plain(weight.kind) {
             self.plain = self.plain.plus(reads);
         }
         self.holds = self.holds.plus(weight.bytes);
@@ -54,6 +54,19 @@ impl Work {
         self.norms += u32::from(after_attention) + u32::from(layer.has(Role::PostFeedNorm));
     }
 
+    /// Types whose values come out of their block by one multiplication.
+    pub(crate) const fn is_plain(kind: TensorType) -> bool {
+        matches!(
+            kind,
+            TensorType::F32
+                | TensorType::F16
+                | TensorType::BF16
+                | TensorType::Q4_0
+                | TensorType::Q8_0
+                | TensorType::MXFP4
+        )
+    }
+
     pub(crate) fn reads(&self) -> Bytes {
         self.dense.plus(self.experts)
     }
@@ -61,30 +74,14 @@ impl Work {
     /// The whole model in one place.
     pub(crate) fn of(shape: &Shape) -> Self {
         let mut work = Self::default();
-        for layer in &shape.layers {
-            work.add_layer(layer);
-            for weight in &layer.weights {
-                work.add(weight, shape.read_of(weight));
-            }
-        }
+        let all = 0..shape.layers.len();
+        shape.tally.add_layers(&mut work, &all);
+        shape.tally.add_experts(&mut work, &all);
         for weight in &shape.output {
             work.add(weight, shape.read_of(weight));
         }
         work
     }
-}
-
-/// Types whose values come out of their block by one multiplication.
-const fn is_plain(kind: TensorType) -> bool {
-    matches!(
-        kind,
-        TensorType::F32
-            | TensorType::F16
-            | TensorType::BF16
-            | TensorType::Q4_0
-            | TensorType::Q8_0
-            | TensorType::MXFP4
-    )
 }
 
 /// One part of a machine with what it has to do for a token.
@@ -190,7 +187,7 @@ pub(super) fn token(work: &Work, by: &Constants, bandwidth: BytesPerSecond) -> P
 pub(super) fn cost(shape: &Shape, workers: &[Worker], cache_reads: Bytes) -> Option<Cost> {
     let mut cost = Cost::default();
     let operations = 2.0 * Bytes(shape.active_parameters).as_f64();
-    let looking_back = attention(shape);
+    let looking_back = shape.tally.looking_back;
     // A device that fetches weights reads the whole prompt itself.
     let fetching = workers.iter().any(Worker::fetches);
     let layers: u32 = workers.iter().map(|worker| worker.work.layers).sum();
@@ -238,7 +235,7 @@ pub(super) fn cost(shape: &Shape, workers: &[Worker], cache_reads: Bytes) -> Opt
 
 /// Operations for a token and one that it looks back at, over all layers that look back without end: a
 /// multiplication and an addition for each value of the key, and of the value.
-fn attention(shape: &Shape) -> f64 {
+pub(crate) fn attention(shape: &Shape) -> f64 {
     let looks = |layer: &&Layer| !layer.windowed && (layer.cached || layer.reads_from.is_some());
     let layers = shape.layers.iter().filter(looks);
     layers

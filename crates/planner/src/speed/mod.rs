@@ -16,7 +16,7 @@ use plimsoll_units::Bytes;
 
 use crate::Shape;
 
-pub(crate) use cost::{FETCHED_FOR, Work, Worker, host_is_fetched};
+pub(crate) use cost::{FETCHED_FOR, Work, Worker, attention, host_is_fetched};
 pub(crate) use learn::Learned;
 pub(crate) use place::{Vectors, WorkerKind};
 

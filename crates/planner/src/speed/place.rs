@@ -6,8 +6,16 @@ use crate::memory::MemoryBackend;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkerKind {
-    Device { backend: MemoryBackend, unified: bool },
-    Host { cores: u32, vectors: Vectors },
+    Device {
+        backend: MemoryBackend,
+        unified: bool,
+        /// Of a card that unpacks weights slower than it reads them.
+        unpack_gflops: Option<u32>,
+    },
+    Host {
+        cores: u32,
+        vectors: Vectors,
+    },
 }
 
 /// Width of the processor's vector units, for its arithmetic.
@@ -72,7 +80,10 @@ pub(super) struct Constants {
 pub(super) const EXPERT_ARITHMETIC: f64 = 0.65;
 /// HBM cards reach a smaller share of their bandwidth with a batch of one.
 const HBM_FROM: BytesPerSecond = BytesPerSecond::gb(1_900);
-/// Below this a card is limited by arithmetic, not by memory.
+/// Operations that a card without units for whole numbers needs for a byte of weights in K-quants: it waits for these,
+/// not for its memory. From the GTX 1050 Ti; a GTX 1070 needs 49 to 54.
+const UNPACKING: f64 = 47.0;
+/// A small GPU below this is limited by arithmetic as well.
 const WEAK_BELOW: BytesPerSecond = BytesPerSecond::gb(150);
 /// A processor by itself reads weights at half of its memory's bandwidth (Ryzen 7840HS: 0.50 to 0.62).
 const HOST_EFFICIENCY: f64 = 0.5;
@@ -88,7 +99,7 @@ const HOST_BYTES_PER_CORE: f64 = 6e9;
 type Row = (f64, f64, f64, f64, f64, f64, f64, f64, f64);
 
 /// Where each row comes from: Vulkan, an RX 7900 XT; CUDA, RTX 2080 and 5070; CUDA unified, GB10; the other unified
-/// ones, Strix Halo; Metal, M5 Max, M4 Pro and M3 Pro; weak, a GTX 1050 Ti; HBM, published A100 and H100 figures. SYCL
+/// ones, Strix Halo; Metal, M5 Max, M4 Pro and M3 Pro; cards that wait for their arithmetic, a GTX 1050 Ti; HBM, published A100 and H100 figures. SYCL
 /// and RPC follow their nearest relative, with a network for the latter.
 fn row(backend: MemoryBackend, unified: bool, bandwidth: BytesPerSecond) -> Row {
     match backend {
@@ -98,7 +109,6 @@ fn row(backend: MemoryBackend, unified: bool, bandwidth: BytesPerSecond) -> Row 
         _ if unified && bandwidth < WEAK_BELOW => (1.40, 1.0, 0.50, 0.080, 0.080, 0.10, 0.020, 0.40, 25.0),
         _ if unified => (1.17, 1.0, 0.30, 0.060, 0.060, 0.08, 0.015, 0.40, 38.0),
         _ if bandwidth >= HBM_FROM => (1.90, 1.0, 0.40, 0.050, 0.060, 0.05, 0.010, 0.50, 110.0),
-        _ if bandwidth < WEAK_BELOW => (2.46, 1.0, 1.36, 0.107, 0.118, 0.28, 0.050, 0.40, 15.0),
         MemoryBackend::Cuda => (1.15, 1.0, 0.19, 0.058, 0.030, 0.04, 0.012, 0.70, 100.0),
         MemoryBackend::Vulkan | MemoryBackend::Hip => {
             (1.19, 1.0, 0.82, 0.038, 0.030, 0.08, 0.018, 0.40, 45.0)
@@ -108,13 +118,25 @@ fn row(backend: MemoryBackend, unified: bool, bandwidth: BytesPerSecond) -> Row 
     }
 }
 
+/// Such a card is old, and so is the machine that starts its kernels.
+fn unpacking(gflops: u32, bandwidth: BytesPerSecond) -> Row {
+    let per_byte = 1e9 * f64::from(gflops.max(1)) / bandwidth.as_f64();
+    let inverse = (UNPACKING / per_byte).max(1.15);
+    (inverse, 0.88, 1.36, 0.107, 0.118, 0.28, 0.050, 0.40, 15.0)
+}
+
 impl Constants {
     pub(super) fn of(kind: WorkerKind, bandwidth: BytesPerSecond) -> Self {
         let spec = bandwidth.as_f64();
         match kind {
-            WorkerKind::Device { backend, unified } => {
+            WorkerKind::Device {
+                backend,
+                unified,
+                unpack_gflops,
+            } => {
+                let unpacking = unpack_gflops.map(|gflops| unpacking(gflops, bandwidth));
                 let (inverse, plain_types, token, layer, experts, state, norm, cache, per_byte) =
-                    row(backend, unified, bandwidth);
+                    unpacking.unwrap_or_else(|| row(backend, unified, bandwidth));
                 Self {
                     inverse_efficiency: inverse,
                     inverse_expert_efficiency: inverse,

@@ -2,7 +2,7 @@
 
 use plimsoll_gguf::{Array, Header, HeaderError, Value};
 use plimsoll_planner::{
-    CacheType, Held, LoadMode, Outputs, Part, Shape, Situation, Verdict, Why, Wishes, plan,
+    CacheType, Held, LoadMode, Outputs, Part, Plan, Projector, Shape, Situation, Verdict, Why, Wishes, plan,
 };
 use plimsoll_units::Bytes;
 use serde_json::json;
@@ -77,7 +77,7 @@ fn case_16_a_projector_is_priced() {
     let shape = fixture("llama-3.1-8b").shape();
     let card = with_card("NVIDIA GeForce RTX 4070", 12_282, 11_600, 32);
     let wishes = Wishes {
-        projector: Some(Bytes::mib(850)),
+        projector: Some(Projector::of_size(Bytes::mib(680))),
         ..context(8192)
     };
     let with = make(&shape, &card, &wishes);
@@ -107,6 +107,41 @@ fn case_17_what_our_own_model_holds_counts_as_free() {
         plan(&shape, &situation, &Wishes::default()).unwrap().verdict,
         Verdict::Fits
     );
+}
+
+#[test]
+fn case_23_two_that_fit_alone_are_admitted_by_their_bytes() {
+    let first = fixture("llama-3.1-8b").shape();
+    let second = fixture("qwen3-8b").shape();
+    let card = with_card("NVIDIA GeForce RTX 4070", 12_282, 11_600, 32);
+    let asked = context(16_384);
+    let alone = [&first, &second].map(|shape| make(shape, &card, &asked));
+    let of_device = |plan: &Plan| plan.memory.devices[0].need.total();
+    for plan in &alone {
+        assert_eq!(plan.verdict, Verdict::Fits);
+    }
+    let budget = alone[1].memory.devices[0].need.budget;
+    let both = of_device(&alone[0]).plus(of_device(&alone[1]));
+    assert!(both > budget, "{both} together, {budget} may be used");
+    // While the first works, its bytes are gone, and the second is planned around them.
+    let held = of_device(&alone[0]);
+    let busy = with_card("NVIDIA GeForce RTX 4070", 12_282, 11_600 - (held.0 >> 20), 32);
+    let beside = make(&second, &busy, &asked);
+    assert_eq!(beside.verdict, Verdict::Spills);
+    assert!(of_device(&beside).plus(held) <= Bytes::mib(11_600));
+    // When it is idle it is unloaded first: what it holds counts as free.
+    let situation = Situation {
+        held: Held {
+            host: Bytes::ZERO,
+            devices: vec![("gpu0".to_owned(), held)],
+        },
+        ..Situation::of(&busy, None)
+    };
+    let instead = plan(&second, &situation, &asked).unwrap();
+    assert_eq!(instead.verdict, Verdict::Fits);
+    // Two small ones stay together: bytes count, not models.
+    let small = fixture("SmolLM2").shape();
+    assert_eq!(make(&small, &busy, &context(4_096)).verdict, Verdict::Fits);
 }
 
 #[test]

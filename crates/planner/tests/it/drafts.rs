@@ -3,7 +3,7 @@
 use plimsoll_planner::{Draft, DraftUse, Need, Part, Plan, Wishes};
 use plimsoll_units::Bytes;
 
-use crate::machines::{context, fixture, make, with_card};
+use crate::machines::{context, fixture, make, processor_only, with_card};
 
 fn with(name: &str, draft: Option<Draft>) -> Plan {
     let card = with_card("NVIDIA RTX PRO 6000", 98_304, 96_000, 128);
@@ -40,6 +40,25 @@ fn layers_of_its_own_and_the_states_to_go_back_to() {
             "{name}"
         );
     }
+}
+
+/// In the log of llama-server b10434 with `SmolLM2` drafting for itself, batch 128: 92.10 MiB of weights, 90.00 of cache
+/// and 4.66 to work in, once more for what drafts.
+#[test]
+fn a_real_server_drafts_in_what_is_planned() {
+    let shape = fixture("SmolLM2").shape();
+    let wishes = Wishes {
+        draft: Some(Draft::Model(Box::new(shape.clone()))),
+        batch: Some(128),
+        ..context(4_096)
+    };
+    let plan = make(&shape, &processor_only(16, 4, None), &wishes);
+    let seen = 92.10 + 90.00 + 4.66;
+    let planned = drafting(&plan.memory.host).as_mib();
+    assert!((planned - seen).abs() < 0.1, "{planned} for {seen} MiB");
+    let arguments = plan.settings.arguments();
+    let told = ["--spec-type", "draft-simple"];
+    assert!(arguments.windows(2).any(|pair| pair == told), "{arguments:?}");
 }
 
 #[test]

@@ -14,3 +14,4 @@ mod pace;
 mod picks;
 mod properties;
 mod settings;
+mod variants;

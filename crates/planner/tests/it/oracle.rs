@@ -82,6 +82,7 @@ fn every_recorded_answer_is_met() {
     let mut table = String::new();
     let mut cases = 0;
     let mut beyond = Vec::new();
+    let mut of_all: [Worst; 4] = Default::default();
     for fixture in fixtures() {
         let shape = fixture.shape();
         assert!(shape.is_known(), "{} is recorded and not claimed", fixture.name);
@@ -91,6 +92,9 @@ fn every_recorded_answer_is_met() {
             cases += 1;
             let told = compare(&shape, case, cpu, &mut worst);
             beyond.extend(told.into_iter().map(|text| format!("{}: {text}", fixture.name)));
+        }
+        for (all, own) in of_all.iter_mut().zip(&worst) {
+            all.hear(own.mib, || format!("{} at {}", fixture.name, own.at));
         }
         let figures: Vec<String> = worst.iter().map(|worst| format!("{:7.3}", worst.mib)).collect();
         let name = fixture.name.trim_end_matches(".gguf");
@@ -109,6 +113,9 @@ fn every_recorded_answer_is_met() {
         ""
     );
     println!("{table}");
+    for (kind, worst) in ["weights", "context", "compute", "repack"].iter().zip(&of_all) {
+        println!("worst of all, {kind}: {:.3} MiB, {}", worst.mib, worst.at);
+    }
     assert!(
         cases >= 2_000,
         "only {cases} answers are held against the planner"

@@ -52,7 +52,7 @@ fn wishes_without_sense_are_refused() {
 fn the_arguments_leave_the_engine_nothing_to_choose() {
     let card = with_card("NVIDIA GeForce RTX 4060", 8188, 7700, 32);
     let plan = make(&fixture("llama-3.1-8b").shape(), &card, &context(8192));
-    insta::assert_snapshot!(plan.settings.arguments().join(" "), @"--ctx-size 8192 --parallel 1 --batch-size 512 --ubatch-size 512 --cache-type-k f16 --cache-type-v f16 --flash-attn on --n-gpu-layers 33 --cache-ram 1024 --fit off --load-mode none");
+    insta::assert_snapshot!(plan.settings.arguments().join(" "), @"--ctx-size 8192 --parallel 1 --batch-size 512 --ubatch-size 512 --cache-type-k f16 --cache-type-v f16 --flash-attn on --n-gpu-layers 33 --cache-ram 1024 --fit off --load-mode none --repack --ctx-checkpoints 0");
     let wishes = Wishes {
         slots: Some(4),
         kv: Some(CacheType::Q8_0),
@@ -64,5 +64,5 @@ fn the_arguments_leave_the_engine_nothing_to_choose() {
         &processor_only(16, 4, None),
         &wishes,
     );
-    insta::assert_snapshot!(plan.settings.arguments().join(" "), @"--ctx-size 8192 --parallel 4 --batch-size 128 --ubatch-size 128 --cache-type-k q8_0 --cache-type-v q8_0 --flash-attn on --n-gpu-layers 0 --cache-ram 512 --fit off --load-mode none --kv-unified --device none --ctx-checkpoints 4");
+    insta::assert_snapshot!(plan.settings.arguments().join(" "), @"--ctx-size 8192 --parallel 4 --batch-size 128 --ubatch-size 128 --cache-type-k q8_0 --cache-type-v q8_0 --flash-attn on --n-gpu-layers 0 --cache-ram 512 --fit off --load-mode none --repack --ctx-checkpoints 4 --kv-unified --device none");
 }

@@ -1,7 +1,7 @@
 //! Planned beside measured: every real model, two contexts, two kinds of cache, one slot and four. Run with
 //! `--no-capture` to see the table; `scripts/bench --proof` does.
 
-use plimsoll_testkit::real;
+use plimsoll_testkit::{TinyGguf, real};
 use plimsoll_wire::{LoadModel, MakePlan, PlanWishes, Proof, RunBench, SpeedBasis, StopRouter};
 
 use super::room::{Room, SMOLLM2};
@@ -84,6 +84,50 @@ async fn what_is_planned_is_what_it_takes() {
     println!("at most {:.1} MiB apart", mib(apart_most));
     room.app.end().await;
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// `SmolLM2` with a projector beside it, and with itself as what drafts: each is planned, passed on and taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_beside_a_model_is_planned_and_loaded() {
+    let room = Room::with_engine().await;
+    let model = room.import(real::SMOLLM2).await;
+    let beside = std::path::Path::new(&model.path).with_file_name("mmproj-tiny.gguf");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a crash in a test may leave half a file"
+    )]
+    std::fs::write(&beside, TinyGguf::projector(576, 448).bytes()).unwrap();
+    let context = PlanWishes {
+        context: Some(2_048),
+        ..PlanWishes::default()
+    };
+    let drafted = PlanWishes {
+        draft: Some(SMOLLM2.to_owned()),
+        ..context.clone()
+    };
+    for (wishes, option, code) in [
+        (context, "mmproj = ", "projector"),
+        (drafted, "spec-draft-model = ", "draft"),
+    ] {
+        let proof = load(&room, SMOLLM2, &wishes).await;
+        let preset = std::fs::read_to_string(room.home().join("home/run/preset.ini")).unwrap();
+        assert!(preset.lines().any(|line| line.starts_with(option)), "{preset}");
+        let part = |code: &str| proof.parts.iter().find(|part| part.code == code).unwrap();
+        assert!(part(code).planned_bytes > 2 * MIB, "{:?}", part(code));
+        let apart = proof.planned_bytes.abs_diff(proof.resident_bytes);
+        println!(
+            "{code}: {:.1} MiB planned, {:.1} resident, {:.1} apart",
+            mib(proof.planned_bytes),
+            mib(proof.resident_bytes),
+            mib(apart)
+        );
+        assert!(apart <= APART_MOST, "{code}: {:.1} MiB apart", mib(apart));
+        // The model's own buffers are told as they are, without those beside it.
+        let own = part("compute");
+        let reported = own.reported_bytes.unwrap();
+        assert!(reported.abs_diff(own.planned_bytes) <= PART_APART_MOST, "{own:?}");
+    }
+    room.app.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,9 +16,9 @@ import { useFormat } from "@/i18n/format";
 import { reasonText } from "@/i18n/reasons";
 import { useAsk, useTell } from "@/state/ask";
 import { isActive } from "@/state/live";
-import type { Choosable } from "@/state/models";
+import { aboutOf, type Choosable } from "@/state/models";
 import { chooseModel } from "@/state/view";
-import type { Fault, Plan, TransferFile } from "@/wire/wire";
+import type { Fault, Plan, PlanWishes, TransferFile } from "@/wire/wire";
 
 import { useAcquire } from "./acquire";
 import { keeperName } from "./keepers";
@@ -32,7 +32,7 @@ export function ModelDetails({
   model: Choosable;
   onSelect: (id: string | undefined) => void;
 }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const machine = useAsk("machine/read", { fresh: false });
   const [shown, setShown] = useState<Plan>();
   const load = useTell("router/load");
@@ -55,7 +55,9 @@ export function ModelDetails({
           <h2 className="text-xl font-semibold">
             {model.name} <span className="num text-base font-normal text-ink-3">{model.quant}</span>
           </h2>
-          {model.entry && <p className="mt-0.5 text-base text-ink-2">{model.entry.about}</p>}
+          {model.entry && (
+            <p className="mt-0.5 text-base text-ink-2">{aboutOf(model.entry, i18n.language)}</p>
+          )}
           {model.plan && (
             <div className="mt-3 flex flex-wrap gap-1.5">
               <FitPill plan={plan} against={model.against} />
@@ -88,7 +90,7 @@ export function ModelDetails({
             machine={machine.data}
             onPlan={setShown}
             {...(model.disk?.state === "ready"
-              ? { onLoad: (context: number) => load.mutate({ model: model.id, wishes: { context } }) }
+              ? { onLoad: (wishes: PlanWishes) => load.mutate({ model: model.id, wishes }) }
               : {})}
           />
         ) : (

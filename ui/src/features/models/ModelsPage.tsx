@@ -13,7 +13,7 @@ import { useFormat } from "@/i18n/format";
 import { cx } from "@/lib/cx";
 import { faultOfResult } from "@/state/ask";
 import { isActive, useLive } from "@/state/live";
-import { type Choosable, findModel, useShelves } from "@/state/models";
+import { aboutOf, type Choosable, findModel, useShelves } from "@/state/models";
 
 import { Duplicates } from "./Duplicates";
 import { HubRepo } from "./HubRepo";
@@ -34,7 +34,9 @@ export function ModelsPage() {
   const text = useDeferredValue(query.trim().toLowerCase());
   const matches = (model: Choosable) =>
     text === "" ||
-    `${model.name} ${model.entry?.publisher ?? ""} ${model.entry?.about ?? ""}`.toLowerCase().includes(text);
+    `${model.name} ${model.entry?.publisher ?? ""} ${aboutOf(model.entry, format.language) ?? ""}`
+      .toLowerCase()
+      .includes(text);
 
   const all = [...disk, ...coming, ...offered];
   const transfers = useLive((live) => live.transfers);
@@ -203,7 +205,7 @@ function ModelCard({
               {keeperName(t, model.disk.keeper)}
             </span>
           )}
-          {model.entry?.about ?? model.disk?.path}
+          {aboutOf(model.entry, format.language) ?? model.disk?.path}
         </span>
         {moving && (
           <Bar

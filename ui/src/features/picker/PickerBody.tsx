@@ -18,7 +18,7 @@ import { cx } from "@/lib/cx";
 import { faultTitle } from "@/i18n/faults";
 import { useAsk, useTell } from "@/state/ask";
 import { isActive, useLive } from "@/state/live";
-import { type Choosable, useShelves } from "@/state/models";
+import { aboutOf, type Choosable, useShelves } from "@/state/models";
 import { chooseModel, useView } from "@/state/view";
 
 import { FitPill, pagesOf } from "./pills";
@@ -166,7 +166,9 @@ function Preview({ model }: { model: Choosable }) {
     <div className="flex flex-col gap-4">
       <div>
         <p className="text-base font-semibold">{model.name}</p>
-        <p className="line-clamp-3 text-sm text-ink-2">{model.entry?.about ?? model.disk?.path}</p>
+        <p className="line-clamp-3 text-sm text-ink-2">
+          {aboutOf(model.entry, format.language) ?? model.disk?.path}
+        </p>
       </div>
       {pool && <LoadGauge pool={pool} width={68} height={168} labels={160} />}
       {model.plan && (

@@ -151,6 +151,7 @@ export function catalog(
       id: one.id,
       name: nameOf(one.id),
       about: one.about,
+      aboutIn: {},
       publisher: one.publisher,
       licence: {
         name: one.licence,

@@ -70,6 +70,8 @@ interface Shape {
   layers: number;
   /** K and V of one token in all layers, at 16 bit. */
   kvBytesPerToken: number;
+  /** Layers of its own that guess ahead. */
+  drafting: number;
 }
 
 const SHAPES: Shape[] = [
@@ -78,7 +80,7 @@ const SHAPES: Shape[] = [
   shape("gemma-3-12b", "Gemma 3 12B", "gemma3", 11.77e9, 11.77e9, 131_072, 48, 98_304),
   shape("gemma-3-4b", "Gemma 3 4B", "gemma3", 3.88e9, 3.88e9, 131_072, 34, 49_152),
   shape("gpt-oss-20b", "gpt-oss 20B", "gpt-oss", 20.9e9, 3.6e9, 131_072, 24, 24_576),
-  shape("qwen3-30b-a3b", "Qwen3 30B A3B", "qwen3moe", 30.5e9, 3.3e9, 40_960, 48, 98_304),
+  shape("qwen3-30b-a3b", "Qwen3 30B A3B", "qwen3moe", 30.5e9, 3.3e9, 40_960, 48, 98_304, 1),
   shape("mistral-small-24b", "Mistral Small 3.2", "llama", 23.6e9, 23.6e9, 131_072, 40, 163_840),
   shape("llama-3.3-70b", "Llama 3.3 70B", "llama", 70.6e9, 70.6e9, 131_072, 80, 327_680),
   shape("qwen2.5-coder-0.5b-instruct", "Qwen2.5 Coder 0.5B", "qwen2", 0.49e9, 0.49e9, 32_768, 24, 12_288),
@@ -94,8 +96,9 @@ function shape(
   trained: number,
   layers: number,
   kvBytesPerToken: number,
+  drafting = 0,
 ): Shape {
-  return { id, name, architecture, parameters, active, trained, layers, kvBytesPerToken };
+  return { id, name, architecture, parameters, active, trained, layers, kvBytesPerToken, drafting };
 }
 
 const BITS: Record<string, number> = {
@@ -145,7 +148,9 @@ export function planFor(id: string, quant: string, wishes: PlanWishes, where: Ma
   const roomy = [32_768, 16_384, 8192, 4096].find(
     (size) => weights + fixed + size * model.kvBytesPerToken <= (device ? budget : hostBudget),
   );
-  const context = Math.min(wishes.context ?? roomy ?? 8192, model.trained);
+  const liked = wishes.goal === "longestContext" ? model.trained : wishes.goal === "fastest" ? 8192 : roomy;
+  const context = Math.min(wishes.context ?? liked ?? 8192, model.trained);
+  const drafts = wishes.draft === "own" && model.drafting > 0 ? Math.round(weights / 30) : 0;
   const kv = context * model.kvBytesPerToken;
 
   const all = weights + kv + fixed;
@@ -169,7 +174,10 @@ export function planFor(id: string, quant: string, wishes: PlanWishes, where: Ma
             fitsDevice ? weights : Math.round(weights * (tooBig ? 1 : onDevice)),
             kv,
             Math.round(124 * MIB + context * 900),
-            [{ code: "backend", bytes: 280 * MIB }],
+            [
+              ...(drafts > 0 ? [{ code: "draft", bytes: drafts }] : []),
+              { code: "backend", bytes: 280 * MIB },
+            ],
             budget,
           ),
         },
@@ -210,6 +218,7 @@ export function planFor(id: string, quant: string, wishes: PlanWishes, where: Ma
       activeParameters: model.active,
       fileBytes: weights,
       contextTrained: model.trained,
+      draftingLayers: model.drafting,
     },
     settings: {
       context,
