@@ -1,4 +1,4 @@
-//! Models, engines and devices that Plimsoll knows, each fact with its source.
+//! Models, engines, devices and providers that Plimsoll knows, each fact with its source.
 //!
 //! The data are the JSON files beside this crate; they are packaged into the binary and read once. A newer
 //! file with unknown fields still loads. Never touches the network or the disk, and never guesses: what is
@@ -10,6 +10,7 @@ mod error;
 mod files;
 mod models;
 mod packaged;
+mod providers;
 mod shape;
 mod signed;
 
@@ -19,5 +20,9 @@ pub use error::CatalogError;
 pub use files::{Draft, DraftKind, File, Projector, Variant};
 pub use models::{Ability, EngineNeed, EngineNeedKind, Licence, Model, Quality, Quoted, Sampling};
 pub use packaged::Catalog;
+pub use providers::{
+    CacheMapping, CloudModel, Dialect, EffortField, KeyHeader, KeyNeed, Prices, Protocol, Provider,
+    ReasoningCarrier, Replay, ReplyLimit, SamplingField, Structured,
+};
 pub use shape::{Mla, Recurrent, ShapeFacts};
 pub use signed::{SIGNED_BYTES_MAX, SignedCatalog};

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Bandwidth, CatalogError, EngineRelease, File, Model, Variant};
+use crate::{Bandwidth, CatalogError, EngineRelease, File, Model, Provider, Variant};
 
 /// The catalog's files, as (name, text).
 macro_rules! files {
@@ -48,6 +48,10 @@ const DEVICES: (&str, &str) = (
     "devices/bandwidth.json",
     include_str!("../devices/bandwidth.json"),
 );
+const PROVIDERS: (&str, &str) = (
+    "providers/providers.json",
+    include_str!("../providers/providers.json"),
+);
 
 /// Everything Plimsoll knows without asking anybody.
 #[derive(Debug, Clone)]
@@ -55,11 +59,18 @@ pub struct Catalog {
     models: Vec<Model>,
     pub engines: EngineRelease,
     pub bandwidth: Bandwidth,
+    /// Who else than this computer can answer.
+    pub providers: Vec<Provider>,
 }
 
 #[derive(Deserialize)]
 struct ModelFile {
     models: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+struct ProviderFile {
+    providers: Vec<Provider>,
 }
 
 impl Catalog {
@@ -70,7 +81,7 @@ impl Catalog {
     pub fn packaged() -> Result<&'static Self, &'static CatalogError> {
         static PACKAGED: OnceLock<Result<Catalog, CatalogError>> = OnceLock::new();
         PACKAGED
-            .get_or_init(|| Self::parse(MODELS, ENGINES, DEVICES))
+            .get_or_init(|| Self::parse(MODELS, ENGINES, DEVICES, PROVIDERS))
             .as_ref()
     }
 
@@ -78,6 +89,7 @@ impl Catalog {
         models: &[(&str, &str)],
         engines: (&str, &str),
         devices: (&str, &str),
+        providers: (&str, &str),
     ) -> Result<Self, CatalogError> {
         let mut all = Vec::new();
         let mut ids = BTreeSet::new();
@@ -101,7 +113,13 @@ impl Catalog {
             models: all,
             engines: release,
             bandwidth: read(devices.0, devices.1)?,
+            providers: read_providers(providers)?,
         })
+    }
+
+    #[must_use]
+    pub fn provider(&self, id: &str) -> Option<&Provider> {
+        self.providers.iter().find(|provider| provider.id == id)
     }
 
     /// The same engines and devices with other models.
@@ -110,6 +128,7 @@ impl Catalog {
             models,
             engines: self.engines.clone(),
             bandwidth: self.bandwidth.clone(),
+            providers: self.providers.clone(),
         }
     }
 
@@ -158,6 +177,22 @@ impl Catalog {
                 .flat_map(move |variant| variant.files.iter().map(move |file| (model, variant, file)))
         })
     }
+}
+
+fn read_providers((file, text): (&str, &str)) -> Result<Vec<Provider>, CatalogError> {
+    let providers = read::<ProviderFile>(file, text)?.providers;
+    let mut ids = BTreeSet::new();
+    for provider in &providers {
+        let taken = (!ids.insert(provider.id.as_str())).then_some("the id is taken");
+        if let Some(problem) = provider.problem().or(taken) {
+            return Err(CatalogError::Entry {
+                file: file.into(),
+                entry: provider.id.clone(),
+                problem,
+            });
+        }
+    }
+    Ok(providers)
 }
 
 fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, CatalogError> {

@@ -346,3 +346,55 @@ fn nothing_of_a_catalog_is_used_that_its_publisher_did_not_sign() {
         Some(CatalogError::Schema { found: 2 })
     ));
 }
+
+#[test]
+fn every_provider_says_what_it_speaks_and_where_that_is_written() {
+    use plimsoll_catalog::{CacheMapping, Protocol, ReasoningCarrier};
+    let ids: Vec<&str> = catalog()
+        .providers
+        .iter()
+        .map(|provider| provider.id.as_str())
+        .collect();
+    for id in [
+        "openai",
+        "anthropic",
+        "openrouter",
+        "groq",
+        "deepseek",
+        "gemini",
+        "vllm",
+        "sglang",
+        "lm-studio",
+        "ollama",
+        "llama-server",
+        "custom",
+    ] {
+        assert!(ids.contains(&id), "{id}");
+    }
+    for provider in &catalog().providers {
+        let carrier = provider.dialect.reasoning;
+        let fits = match provider.protocol {
+            Protocol::OpenaiChat => !matches!(
+                carrier,
+                ReasoningCarrier::EncryptedItems | ReasoningCarrier::Signatures
+            ),
+            Protocol::OpenaiResponses => {
+                matches!(carrier, ReasoningCarrier::None | ReasoningCarrier::EncryptedItems)
+            }
+            Protocol::AnthropicMessages => {
+                matches!(carrier, ReasoningCarrier::None | ReasoningCarrier::Signatures)
+            }
+        };
+        assert!(fits, "{}: {carrier:?} has no place in its protocol", provider.id);
+    }
+    // A mapping is declared, model by model where it has to be.
+    let openai = catalog().provider("openai").unwrap();
+    assert_eq!(openai.dialect_of("gpt-5").cache, CacheMapping::None);
+    assert_eq!(
+        openai.dialect_of("gpt-5.6-sol").cache,
+        CacheMapping::OpenaiBreakpoints
+    );
+    assert_eq!(openai.dialect_of("who-knows").cache, CacheMapping::None);
+    // One that does not think has no thoughts to seal, and refuses to be asked for them.
+    assert_eq!(openai.dialect_of("gpt-4o").reasoning, ReasoningCarrier::None);
+}

@@ -1,7 +1,7 @@
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use crate::{ModelError, Row, Speed, Usage};
+use crate::{Item, ModelError, Request, Speed, Usage};
 
 /// Someone who continues a conversation: a local llama-server or a provider.
 pub trait ChatModel: Send + Sync {
@@ -13,28 +13,6 @@ pub trait ChatModel: Send + Sync {
 /// An answer while it comes. The last piece of a good one is [`Piece::Finished`].
 pub type Pieces = BoxStream<'static, Result<Piece, ModelError>>;
 
-/// One question to a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    /// The name that the server knows the model by.
-    pub model: String,
-    pub rows: Vec<Row>,
-    pub sampling: Sampling,
-    /// The slot of llama-server to use, where reuse of its cache matters.
-    pub slot: Option<u32>,
-}
-
-/// How the next token is chosen. What is left out is the model's own default.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sampling {
-    pub temperature: Option<f64>,
-    pub top_p: Option<f64>,
-    pub top_k: Option<u32>,
-    pub min_p: Option<f64>,
-    /// The most tokens that an answer may have.
-    pub reply_max: Option<u32>,
-}
-
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
@@ -45,11 +23,17 @@ pub enum Piece {
     },
     Text(String),
     Reasoning(String),
-    Finished {
-        reason: FinishReason,
-        usage: Option<Usage>,
-        speed: Option<Speed>,
-    },
+    Finished(Answer),
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub reason: FinishReason,
+    /// All of it, in its order, with what has to go back unread.
+    pub items: Vec<Item>,
+    pub usage: Usage,
+    pub speed: Option<Speed>,
 }
 
 /// Why a model stopped by itself.
@@ -58,4 +42,8 @@ pub enum FinishReason {
     Stop,
     /// The reply limit or the window's end.
     Length,
+    /// It waits for the results of its calls.
+    Calls,
+    /// It, or a filter behind it, will not say more.
+    Refused,
 }

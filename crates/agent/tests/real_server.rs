@@ -7,8 +7,10 @@
 use std::time::Duration;
 
 use plimsoll_agent::{
-    End, Limits, ModelError, OpenAiChat, Request, Route, Sampling, Transcript, Turn, TurnEvent, TurnFigures,
+    End, Limits, ModelError, Patience, Request, Route, RouteModel, Sampling, Transcript, Turn, TurnEvent,
+    TurnFigures,
 };
+use plimsoll_catalog::Catalog;
 use plimsoll_os::child::{Child, Command};
 use plimsoll_testkit::real;
 use plimsoll_units::Tokens;
@@ -79,13 +81,11 @@ impl Server {
         self.get("/slots").await.unwrap()[0]["is_processing"] == true
     }
 
-    fn model(&self) -> OpenAiChat {
-        OpenAiChat::new(
+    fn model(&self) -> RouteModel {
+        let provider = Catalog::packaged().unwrap().provider("llama-server").unwrap();
+        RouteModel::new(
             self.client.clone(),
-            Route {
-                base_url: self.url.clone(),
-                key: None,
-            },
+            Route::new(provider, "m", None).at(&format!("{}/v1", self.url)),
             Limits {
                 idle: Duration::from_mins(1),
                 ..Limits::default()
@@ -98,16 +98,15 @@ impl Server {
         let mut transcript = Transcript::new("Be brief.");
         transcript.user(question);
         let request = Request {
-            model: "m".into(),
-            rows: transcript.into_rows(),
             sampling,
             slot: Some(0),
+            ..Request::new("m", transcript)
         };
         let (out, mut events) = mpsc::channel(256);
         let stop = CancellationToken::new();
         let model = self.model();
         let turn = async {
-            Turn::run(&model, request, &out, &stop).await;
+            Turn::run(&model, request, Patience::NONE, None, &out, &stop).await;
             drop(out);
         };
         let listen = async {
@@ -122,7 +121,10 @@ impl Server {
                     }
                     TurnEvent::End { end, figures } => ends.push((end, figures)),
                     TurnEvent::PromptRead { done, total } => assert!(done <= total),
-                    TurnEvent::Reasoning(_) => {}
+                    TurnEvent::Reasoning(_)
+                    | TurnEvent::Waiting { .. }
+                    | TurnEvent::Answered { .. }
+                    | TurnEvent::Results(_) => {}
                 }
             }
             assert_eq!(ends.len(), 1);
@@ -145,16 +147,16 @@ async fn a_real_server_answers_counts_refuses_and_stops() {
     let (text, end, first) = server.ask("Name three colours of the sea.", short, false).await;
     assert!(!text.trim().is_empty());
     assert!(matches!(end, End::Complete | End::Length), "{end:?}");
-    assert!(first.prompt.unwrap() > Tokens(10));
-    assert!(first.completion.unwrap() <= Tokens(12));
+    assert!(first.usage.input.unwrap() > Tokens(10));
+    assert!(first.usage.output.unwrap() <= Tokens(12));
     assert!(first.decode.unwrap().get() > 0.0);
     assert!(first.first_token.is_some());
 
     let (again, _, second) = server.ask("Name three colours of the sea.", short, false).await;
     assert_eq!(again, text, "temperature 0");
-    assert_eq!(second.prompt, first.prompt);
+    assert_eq!(second.usage.input, first.usage.input);
     assert!(
-        second.cached > first.cached,
+        second.usage.cached > first.usage.cached,
         "the same prompt on the same slot is not read twice"
     );
 
@@ -163,7 +165,7 @@ async fn a_real_server_answers_counts_refuses_and_stops() {
         matches!(&end, End::Failed(ModelError::Overflow { prompt, window: Tokens(WINDOW) }) if *prompt > Tokens(2_000)),
         "{end:?}"
     );
-    assert_eq!(figures.prompt, None);
+    assert_eq!(figures.usage.input, None);
 
     let (text, end, _) = server
         .ask("Tell a very long story about a ship.", Sampling::default(), true)

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use plimsoll_agent::{Route, Sampling};
+use plimsoll_agent::{Patience, Sampling};
 use plimsoll_engine::{Desk, DeskConfig, Engines, Front, Ports};
 use plimsoll_hub::Hub;
 use plimsoll_os::clock;
@@ -21,15 +21,19 @@ use crate::memo::Memo;
 use crate::models::Models;
 use crate::plans::Planner;
 use crate::router::{RouterOwner, Usable};
+use crate::routes::{CloudName, Routes, local_route};
 use crate::sampler::SamplerOwner;
 use crate::setup::SetupOwner;
 use crate::table::Table;
 use crate::transfers::{RangeLedger, Transfers};
-use crate::turns::{ReadyModel, Streaming, Turns};
+use crate::turns::{Approvals, ReadyModel, Streaming, Turns};
 
 /// How long the end waits for what is still running: a transfer syncs its file, an answer is written down, the
 /// router ends its models.
 const END_MAX: Duration = Duration::from_secs(15);
+
+/// The route to models on this machine.
+const LOCAL: &str = "local";
 
 /// Where a request for a loaded model goes: for our loopback front only.
 #[derive(Clone, PartialEq, Eq)]
@@ -69,8 +73,11 @@ pub struct App {
     pub(crate) router: Arc<RouterOwner>,
     pub(crate) transfers: Transfers,
     pub(crate) setup: SetupOwner,
+    pub(crate) routes: Routes,
     pub(crate) turns: Turns,
     pub(crate) streaming: Streaming,
+    /// For what is on this machine.
+    pub(crate) http: reqwest::Client,
     pub(crate) sampler: Arc<SamplerOwner>,
     pub(crate) endpoint: Endpoint,
 }
@@ -144,12 +151,14 @@ impl App {
             engines: Arc::new(EngineShelf::new(kept, config.catalog, hub, jobs.child())),
             transfers: Transfers::open(bus.clone(), store.clone(), jobs.child()).await?,
             setup: SetupOwner::new(bus.clone(), jobs.child()),
+            routes: Routes::new(&config, memo.clone(), http.clone())?,
             turns: Turns::new(bus.clone(), store.clone(), jobs.child()),
             streaming: Streaming {
                 bus: bus.clone(),
                 store: store.clone(),
-                http,
+                approvals: Approvals::default(),
             },
+            http,
             table: calls::table(),
             root: Mutex::new(Some(root)),
             config,
@@ -282,16 +291,20 @@ impl App {
 
     /// For a turn: the model made ready, with what its publisher advises.
     pub(crate) async fn ready_model(&self, model: &str) -> Result<ReadyModel, Failed> {
+        if let Some(name) = CloudName::read(model) {
+            return self.routes.ready(name).await;
+        }
         let Usable { id, target, window } = self.make_ready(model, None).await?;
         Ok(ReadyModel {
             sampling: self.advice(&id),
-            route: Route {
-                base_url: target.url,
-                key: Some(target.key),
-            },
+            route: local_route(&target.url, &target.model, Some(target.key))?,
+            by: LOCAL.to_owned(),
+            http: self.http.clone(),
             name: target.model,
             id,
             window,
+            // A router that died is seen to by whoever asks.
+            patience: Patience::NONE,
         })
     }
 
@@ -306,7 +319,7 @@ impl App {
             top_p: advice.top_p,
             top_k: advice.top_k,
             min_p: advice.min_p,
-            reply_max: None,
+            ..Sampling::default()
         })
     }
 }

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_catalog::Catalog;
 use plimsoll_hardware::facts::Drivers;
 use plimsoll_hub::{HubConfig, OtherPlaces, Source};
+use plimsoll_os::keyring::Keyring;
 use plimsoll_os::{Environment, Places};
 use plimsoll_wire::{Fault, FaultCode};
 
@@ -21,6 +22,8 @@ pub struct Config {
     pub(crate) elsewhere: Vec<Source>,
     pub(crate) catalog: &'static Catalog,
     pub(crate) drivers: Drivers,
+    /// Of the keys of providers.
+    pub(crate) keyring: Keyring,
     /// Of newer catalogs.
     pub(crate) publisher: Option<Publisher>,
 }
@@ -49,6 +52,7 @@ impl Config {
             hub,
             elsewhere: OtherPlaces::from_environment(environment, Path::new("/")).0,
             catalog,
+            keyring: keyring(environment),
             drivers: Drivers::Thread,
         })
     }
@@ -66,5 +70,14 @@ impl Config {
     pub fn with_driver_child(mut self, program: PathBuf) -> Self {
         self.drivers = Drivers::Child { program };
         self
+    }
+}
+
+/// `PLIMSOLL_KEYRING=off` keeps keys in memory: for tests, and for machines whose keyring is not to be used.
+fn keyring(environment: &Environment) -> Keyring {
+    if environment.filled("PLIMSOLL_KEYRING") == Some("off") {
+        Keyring::memory()
+    } else {
+        Keyring::system("plimsoll")
     }
 }

@@ -25,6 +25,7 @@ mod noticing;
 mod plans;
 mod refresh;
 mod router;
+mod routes;
 mod sampler;
 mod setup;
 mod table;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::models::KnownHashes;
 use crate::moving::MovePlan;
+use crate::routes::KeptProviders;
 
 const SETTINGS: &str = "settings";
 const BANDWIDTH: &str = "memo.bandwidth";
@@ -18,6 +19,7 @@ const MACHINE: &str = "machine.overrides";
 const LAST_MODEL: &str = "memo.lastModel";
 const SET_UP: &str = "memo.setUp";
 const DAMAGED: &str = "memo.damagedModels";
+const PROVIDERS: &str = "providers";
 const LICENCES: &str = "memo.licencesAccepted";
 const MODEL_FOLDERS: &str = "memo.modelFolders";
 const HASHES: &str = "memo.hashes";
@@ -153,6 +155,15 @@ impl Memo {
             self.set(LICENCES, &all).await?;
         }
         Ok(())
+    }
+
+    /// What the person changed about providers.
+    pub(crate) async fn providers(&self) -> Result<KeptProviders, StoreError> {
+        Ok(self.get(PROVIDERS).await?.unwrap_or_default())
+    }
+
+    pub(crate) async fn keep_providers(&self, kept: &KeptProviders) -> Result<(), StoreError> {
+        self.set(PROVIDERS, kept).await
     }
 
     /// The models whose bytes were found to be wrong.

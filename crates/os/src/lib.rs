@@ -1,4 +1,4 @@
-//! Files, child processes, jobs, clock and environment: the one place that touches the operating system.
+//! Files, child processes, jobs, clock, environment and keyring: the one place that touches the operating system.
 //!
 //! Everything that can be left half done lives here. A file is replaced whole or not at all, a child never
 //! outlives the program that started it, a job ends when its handle is dropped, and the environment is read
@@ -10,6 +10,7 @@ pub mod clock;
 pub mod environment;
 pub mod files;
 pub mod jobs;
+pub mod keyring;
 pub mod names;
 pub mod process;
 

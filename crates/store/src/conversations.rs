@@ -1,4 +1,5 @@
 use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::db::{Db, Failed};
@@ -20,6 +21,8 @@ pub struct Conversation {
     pub updated_at: i64,
     /// In the trash since then.
     pub deleted_at: Option<i64>,
+    /// What its models may do, as the caller gave it.
+    pub tools: Option<Value>,
 }
 
 /// A conversation with the branch it shows, from the first message to the last.
@@ -81,6 +84,19 @@ impl Store {
         self.ask(move |db| db.set_title(&id, &title, now)).await
     }
 
+    /// What its models may do from now on, in the caller's own form.
+    pub async fn set_conversation_tools(&self, id: &str, tools: Value) -> Result<Conversation, StoreError> {
+        let id = id.to_owned();
+        self.ask(move |db| {
+            db.write(|transaction, _| {
+                let sql = "UPDATE conversations SET tools = ?2 WHERE id = ?1";
+                transaction.execute(sql, params![id, tools.to_string()])?;
+                get(transaction, &id)
+            })
+        })
+        .await
+    }
+
     /// To the trash. Nothing is lost until [`Self::empty_trash`].
     pub async fn delete_conversation(&self, id: &str, now: i64) -> Result<Conversation, StoreError> {
         let id = id.to_owned();
@@ -112,7 +128,7 @@ impl Db {
                 "INSERT INTO conversations (id, title, model, created_at, updated_at) VALUES (?1, '', ?2, ?3, ?3)",
                 params![id, model, now],
             )?;
-            Ok(Conversation { id, title: String::new(), model, created_at: now, updated_at: now, deleted_at: None })
+            Ok(Conversation { id, title: String::new(), model, created_at: now, updated_at: now, deleted_at: None, tools: None })
         })
     }
 
@@ -120,7 +136,7 @@ impl Db {
         let deleted = shown == Shown::Trash;
         self.read(|transaction| {
             let mut rows = transaction.prepare_cached(
-                "SELECT id, title, model, created_at, updated_at, deleted_at FROM conversations
+                "SELECT id, title, model, created_at, updated_at, deleted_at, tools FROM conversations
                  WHERE (deleted_at IS NOT NULL) = ?1 ORDER BY updated_at DESC, id DESC",
             )?;
             let found = rows
@@ -161,7 +177,7 @@ impl Db {
 
 pub(crate) fn get(transaction: &Transaction<'_>, id: &str) -> Result<Conversation, Failed> {
     let mut rows = transaction.prepare_cached(
-        "SELECT id, title, model, created_at, updated_at, deleted_at FROM conversations WHERE id = ?1",
+        "SELECT id, title, model, created_at, updated_at, deleted_at, tools FROM conversations WHERE id = ?1",
     )?;
     let found = rows.query_row(params![id], from_row).optional()?;
     found.ok_or_else(|| StoreError::NoConversation { id: id.to_owned() }.into())
@@ -242,6 +258,9 @@ fn from_row(row: &Row<'_>) -> Result<Conversation, rusqlite::Error> {
         created_at: row.get(3)?,
         updated_at: row.get(4)?,
         deleted_at: row.get(5)?,
+        tools: row
+            .get::<_, Option<String>>(6)?
+            .and_then(|text| serde_json::from_str(&text).ok()),
     })
 }
 

@@ -13,6 +13,7 @@ mod conversations;
 mod damage;
 mod db;
 mod error;
+mod events;
 mod ledger;
 mod messages;
 mod parts;
@@ -23,6 +24,7 @@ mod writers;
 
 pub use conversations::{Conversation, Opened, Shown};
 pub use error::{Limited, StoreError};
+pub use events::{CostBy, Event, UsageRecord};
 pub use ledger::{Measurement, TransferRecord, TransferState};
 pub use messages::{Begun, End, Finish, Message, Piece, Role};
 pub use parts::{ContentMarks, Part};

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use crate::conversations::{Conversation, get, head, moved_on, name_by, open, set_model};
 use crate::db::{Db, Failed};
+use crate::events::{self, Event, UsageRecord};
 use crate::writers::{Writers, mark_interrupted};
 use crate::{Limited, Store, StoreError};
 
@@ -67,6 +68,8 @@ pub struct Message {
     /// As the caller gave it.
     pub stats: Option<Value>,
     pub fault: Option<Value>,
+    /// What an answer is made of beside its words, in order.
+    pub events: Vec<Event>,
 }
 
 impl Message {
@@ -81,6 +84,9 @@ impl Message {
 pub struct Piece {
     pub text: String,
     pub reasoning: String,
+    pub events: Vec<Event>,
+    /// Of calls of a model that ended since.
+    pub usages: Vec<UsageRecord>,
 }
 
 impl Piece {
@@ -88,13 +94,26 @@ impl Piece {
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            reasoning: String::new(),
+            ..Self::default()
         }
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.reasoning.is_empty()
+        self.text.is_empty() && self.reasoning.is_empty() && self.events.is_empty() && self.usages.is_empty()
+    }
+
+    /// Puts what came later behind this.
+    pub fn extend(&mut self, later: Self) {
+        self.text.push_str(&later.text);
+        self.reasoning.push_str(&later.reasoning);
+        self.events.extend(later.events);
+        self.usages.extend(later.usages);
+    }
+
+    fn bytes(&self) -> usize {
+        let events: usize = self.events.iter().map(|event| event.body.len()).sum();
+        self.text.len() + self.reasoning.len() + events
     }
 }
 
@@ -253,13 +272,15 @@ impl Db {
         }
         self.write(|transaction, writers| {
             let (text, reasoning) = (&piece.text, &piece.reasoning);
-            let before = count(transaction, writers.me(), answer, text.len() + reasoning.len())?;
-            let sql = "INSERT INTO pieces (message, number, text, reasoning) VALUES (?1, ?2, ?3, ?4)";
-            // Every piece has at least a byte, so the count before it is a number of its own.
-            transaction
-                .prepare_cached(sql)?
-                .execute(params![answer, before, text, reasoning])?;
-            Ok(())
+            let before = count(transaction, writers.me(), answer, piece.bytes())?;
+            if !text.is_empty() || !reasoning.is_empty() {
+                let sql = "INSERT INTO pieces (message, number, text, reasoning) VALUES (?1, ?2, ?3, ?4)";
+                // It has at least a byte, so the count before it is a number of its own.
+                transaction
+                    .prepare_cached(sql)?
+                    .execute(params![answer, before, text, reasoning])?;
+            }
+            events::add(transaction, answer, &piece.events, &piece.usages)
         })
     }
 
@@ -273,7 +294,8 @@ impl Db {
         } = finish;
         let json = |value: &Option<Value>| value.as_ref().map(Value::to_string);
         self.write(|transaction, writers| {
-            count(transaction, writers.me(), answer, last.text.len() + last.reasoning.len())?;
+            count(transaction, writers.me(), answer, last.bytes())?;
+            events::add(transaction, answer, &last.events, &last.usages)?;
             gather(transaction, answer)?;
             transaction.execute(
                 "UPDATE messages SET text = text || ?2, reasoning = reasoning || ?3, ended = ?4, ended_at = ?5,
@@ -351,6 +373,7 @@ fn new_message(role: Role, parent: Option<String>, text: String, now: i64) -> Me
         end: None,
         stats: None,
         fault: None,
+        events: Vec::new(),
     }
 }
 
@@ -447,7 +470,8 @@ fn branch(transaction: &Transaction<'_>, last: &str, length: i64) -> Result<Vec<
             m.text || coalesce((SELECT group_concat(text, '' ORDER BY number) FROM pieces WHERE message = m.id), ''),
             m.reasoning
                 || coalesce((SELECT group_concat(reasoning, '' ORDER BY number) FROM pieces WHERE message = m.id), ''),
-            m.created_at, m.ended_at, m.ended, m.stats, m.fault
+            m.created_at, m.ended_at, m.ended, m.stats, m.fault,
+            (SELECT json_group_array(json_array(kind, body) ORDER BY number) FROM events WHERE message = m.id)
          FROM branch b JOIN messages m ON m.id = b.id ORDER BY b.depth DESC",
     )?;
     let found = rows
@@ -476,5 +500,6 @@ fn from_row(row: &Row<'_>) -> Result<Message, rusqlite::Error> {
         end: ended.as_deref().and_then(End::from_name),
         stats: json(row.get(8)?),
         fault: json(row.get(9)?),
+        events: events::from_json(&row.get::<_, String>(10)?),
     })
 }

@@ -1,7 +1,7 @@
 use rusqlite_migration::{M, Migrations};
 
 /// One entry a version, never changed once it was released.
-const STEPS: &[M<'static>] = &[M::up(FIRST), M::up(RANGES)];
+const STEPS: &[M<'static>] = &[M::up(FIRST), M::up(RANGES), M::up(EVENTS), M::up(TOOLS)];
 
 pub(crate) const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
 
@@ -102,6 +102,38 @@ const RANGES: &str = "
         states  BLOB NOT NULL
     ) STRICT;
 ";
+
+/// What an answer is made of beside its words, in order and never changed; and what each call of a model took.
+const EVENTS: &str = "
+    CREATE TABLE events (
+        message  TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+        number   INTEGER NOT NULL,
+        kind     TEXT NOT NULL,
+        body     TEXT NOT NULL,
+        PRIMARY KEY (message, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE usages (
+        message       TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+        number        INTEGER NOT NULL,
+        route         TEXT NOT NULL,
+        model         TEXT NOT NULL,
+        -- Tokens. NULL is unknown, never 0.
+        input         INTEGER,
+        cached        INTEGER,
+        cache_write   INTEGER,
+        output        INTEGER,
+        reasoning     INTEGER,
+        total         INTEGER,
+        -- In millionths of a millionth of a US dollar.
+        cost          INTEGER,
+        cost_by       TEXT CHECK (cost_by IN ('provider', 'prices')),
+        PRIMARY KEY (message, number)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// What the models of a conversation may do, in the caller's own words.
+const TOOLS: &str = "ALTER TABLE conversations ADD COLUMN tools TEXT;";
 
 #[cfg(test)]
 mod tests {

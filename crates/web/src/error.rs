@@ -63,14 +63,19 @@ pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
         F::Busy | F::DoesNotFit | F::NoEngine | F::EngineIncomplete | F::EngineCheckFailed => {
             StatusCode::CONFLICT
         }
-        F::EngineUnknownAsset | F::HashMismatch | F::HubChanged => StatusCode::UNPROCESSABLE_ENTITY,
-        F::HubTooManyRequests | F::HubQuota => StatusCode::TOO_MANY_REQUESTS,
+        F::EngineUnknownAsset | F::HashMismatch | F::HubChanged | F::RouteContent | F::RouteCannot => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        F::HubTooManyRequests | F::HubQuota | F::RouteRate | F::RouteQuota => StatusCode::TOO_MANY_REQUESTS,
         F::HubUnreachable
         | F::HubRefused
         | F::HubCertificate
         | F::HubProxy
         | F::RouteRefused
-        | F::RouteBroken => StatusCode::BAD_GATEWAY,
+        | F::RouteBroken
+        | F::RouteKey
+        | F::RouteModel
+        | F::RouteOverloaded => StatusCode::BAD_GATEWAY,
         F::HubOffline
         | F::LibraryGone
         | F::PortTaken

@@ -4,8 +4,8 @@ use ts_rs::TS;
 use crate::{
     Anchor, BenchReply, CatalogReply, Check, Conversation, ConversationSummary, Duplicates, Endpoint,
     EngineList, Folders, HubFit, HubSearch, HubSite, HubVariants, Library, LibraryModel, Machine,
-    MachineDetails, MachineOverrides, Plan, PlanWishes, Recommendation, Router, Settings, Setup, Status,
-    VerifyReply,
+    MachineDetails, MachineOverrides, Plan, PlanWishes, ProviderModels, ProviderProtocol, Providers,
+    Recommendation, RouteLosses, Router, Settings, Setup, Status, ToolAnswer, ToolSettings, VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -194,7 +194,32 @@ calls! {
         #[ts(optional)]
         model: Option<String>
     } -> Started;
+    /// What the models of this conversation may do besides talking.
+    "conversations/setTools" SetTools { id: String, tools: ToolSettings } -> Done;
+    /// The person's word on a call that waits. Nothing happens when it no longer does.
+    "tools/answer" AnswerTool { conversation: String, call: String, answer: ToolAnswer } -> Done;
     "turn/stop" StopTurn { conversation: String } -> Done;
+    "providers/list" ListProviders {} -> Providers;
+    /// Keeps a provider's key in the keyring; an empty one removes it.
+    "providers/setKey" SetProviderKey { id: String, key: String } -> Providers;
+    /// Adds an endpoint, or changes the address of one that the person runs.
+    "providers/save" SaveProvider {
+        /// Missing: a new one.
+        #[serde(default)]
+        #[ts(optional)]
+        id: Option<String>,
+        name: String,
+        base_url: String,
+        protocol: ProviderProtocol
+    } -> Providers;
+    /// Forgets an endpoint that the person added, and its key.
+    "providers/remove" RemoveProvider { id: String } -> Providers;
+    /// Asks the provider for its models: the test whether address and key are right.
+    "providers/models" ListProviderModels { id: String } -> ProviderModels;
+    /// The models that the picker offers.
+    "providers/choose" ChooseProviderModels { id: String, models: Vec<String> } -> Providers;
+    /// What would be lost if this conversation were answered by that model from here on.
+    "routes/losses" ReadLosses { conversation: String, model: String } -> RouteLosses;
     "settings/read" ReadSettings {} -> Settings;
     "settings/write" WriteSettings { settings: Settings } -> Settings;
     "endpoint/read" ReadEndpoint {} -> Endpoint;

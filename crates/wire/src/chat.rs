@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Fault, Machine, Plan, Proof};
+use crate::{Fault, Machine, Plan, Proof, ToolSettings, ToolUse};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +26,7 @@ pub struct Conversation {
     #[serde(flatten)]
     pub summary: ConversationSummary,
     pub messages: Vec<Message>,
+    pub tools: ToolSettings,
     /// The turn that is running now, if any: its id is also the id of the answer it writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -48,6 +49,10 @@ pub struct Message {
     /// What a reasoning model thought, folded by default.
     #[serde(default)]
     pub reasoning: String,
+    /// What it did on the way to the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<ToolUse>>", optional)]
+    pub tools: Vec<ToolUse>,
     pub created_at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -85,8 +90,18 @@ pub struct TurnStats {
     pub prompt_tokens: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u32>,
+    /// Of the prompt, what was written to a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u32>,
+    /// With the thoughts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_tokens: Option<u32>,
+    /// Of the answer, what was thought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u32>,
+    /// Of all calls of the model for this answer, in US dollars. Missing is unknown, never free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// From sending to the first piece of text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<f64>,
@@ -95,6 +110,26 @@ pub struct TurnStats {
     /// Tokens that fit into this conversation's window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
+    /// Tools for which the window has no room.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<String>>")]
+    pub tools_left_out: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    pub dollars: f64,
+    pub by: CostBy,
+}
+
+/// Who says what an answer cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum CostBy {
+    Provider,
+    /// Counted from a price list.
+    Prices,
 }
 
 /// What `plimsoll ask --check` saw: one real question, end to end.

@@ -2,7 +2,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    ChatEnd, Comparing, ConversationSummary, Fault, Message, Router, Sample, Setup, Transfer, TurnStats,
+    ChatEnd, Comparing, ConversationSummary, Fault, Message, Router, Sample, Setup, ToolEffect, ToolUse,
+    Transfer, TurnStats,
 };
 
 /// What happened. A turn's events come in order; every started turn ends with exactly one `turnEnded`.
@@ -40,6 +41,13 @@ pub enum Event {
         /// The question. Where it is known already it is answered again, and what followed it is no longer shown.
         user: Message,
     },
+    /// The provider asked for patience: the question is sent again after this time.
+    TurnWaiting {
+        conversation: String,
+        turn: String,
+        after_ms: u64,
+        fault: Fault,
+    },
     /// The prompt is being read: `done` of `total` tokens.
     PromptRead {
         conversation: String,
@@ -56,6 +64,20 @@ pub enum Event {
         conversation: String,
         turn: String,
         text: String,
+    },
+    /// Tools that are called, and then their results, by the call's id.
+    ToolsMoved {
+        conversation: String,
+        turn: String,
+        tools: Vec<ToolUse>,
+    },
+    /// A call waits for the person: `tools/answer`.
+    ToolAsked {
+        conversation: String,
+        turn: String,
+        call: String,
+        tool: String,
+        effect: ToolEffect,
     },
     TurnEnded {
         conversation: String,

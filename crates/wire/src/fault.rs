@@ -125,6 +125,20 @@ pub enum FaultCode {
     RouteUnreachable,
     RouteRefused,
     RouteBroken,
+    /// The provider's key is missing, wrong, or not allowed this.
+    RouteKey,
+    /// What was paid for is used up.
+    RouteQuota,
+    /// Too much at once; `seconds` as the provider says.
+    RouteRate,
+    /// The provider has too much to do.
+    RouteOverloaded,
+    /// It will not answer this for what it is about.
+    RouteContent,
+    /// The provider has no such model.
+    RouteModel,
+    /// This route has no way to say what was asked.
+    RouteCannot,
     NoVision,
     // our own data
     StoreFailed,
@@ -145,6 +159,8 @@ pub enum Fix {
     ReinstallEngine,
     CheckConnection,
     SetToken,
+    /// The key of a provider.
+    SetKey,
     AcceptLicence,
     ImportFile,
     NewConversation,

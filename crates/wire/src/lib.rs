@@ -14,13 +14,17 @@ mod fault;
 mod library;
 mod machine;
 mod plan;
+mod provider;
 mod search;
 mod setup;
 mod status;
+mod tool;
 mod typescript;
 
 pub use call::*;
-pub use chat::{Answered, ChatEnd, Conversation, ConversationSummary, Message, Role, TurnStats};
+pub use chat::{
+    Answered, ChatEnd, Conversation, ConversationSummary, Cost, CostBy, Message, Role, TurnStats,
+};
 pub use engine::{
     BenchReply, Check, CheckStep, EngineBuild, EngineList, LoadStage, LoadedModel, ModelStatus, Proof,
     ProofLayers, ProofPart, ProofPool, Router, Served,
@@ -40,9 +44,14 @@ pub use plan::{
     PlanModel, PlanSettings, PlanSpeed, PlanWishes, Range, Recommendation, Rejected, SpeedBasis, Turn,
     Verdict,
 };
+pub use provider::{
+    CloudModel, KeyFrom, KeyPlace, ProviderEntry, ProviderModels, ProviderProtocol, Providers, RouteLosses,
+    TokenPrices,
+};
 pub use search::{HubFit, HubGate, HubRepo, HubSearch, HubVariant, HubVariants};
 pub use setup::{Setup, SetupStep, StepName, StepState};
 pub use status::{
     DeviceUse, Endpoint, HubSite, Sample, Settings, Status, TokenFrom, Transfer, TransferFile, Transferring,
 };
+pub use tool::{ToolAnswer, ToolEffect, ToolOutcome, ToolSettings, ToolUse};
 pub use typescript::typescript;

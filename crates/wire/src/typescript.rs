@@ -2,7 +2,9 @@ use std::fmt::Write as _;
 
 use ts_rs::{Config, TS};
 
-use crate::{call, chat, engine, event, fault, library, machine, plan, search, setup, status};
+use crate::{
+    call, chat, engine, event, fault, library, machine, plan, provider, search, setup, status, tool,
+};
 
 /// The whole contract as one TypeScript module. `cargo x gen` writes it to `ui/src/wire/wire.ts`;
 /// `cargo x gen --check` compares. Byte counts are `number`: exact up to 8 PiB.
@@ -87,13 +89,29 @@ pub fn typescript() -> String {
         engine::LoadedModel,
         engine::Router,
         engine::Served,
+        tool::ToolSettings,
+        tool::ToolOutcome,
+        tool::ToolUse,
+        tool::ToolEffect,
+        tool::ToolAnswer,
         chat::Role,
         chat::ChatEnd,
+        chat::CostBy,
+        chat::Cost,
         chat::TurnStats,
         chat::Message,
         chat::ConversationSummary,
         chat::Conversation,
         chat::Answered,
+        provider::ProviderProtocol,
+        provider::KeyFrom,
+        provider::KeyPlace,
+        provider::TokenPrices,
+        provider::CloudModel,
+        provider::ProviderEntry,
+        provider::Providers,
+        provider::ProviderModels,
+        provider::RouteLosses,
         setup::StepName,
         setup::StepState,
         setup::SetupStep,

@@ -25,7 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["units", "os", "gguf", "hardware", "catalog", "planner", "hub"],
     ),
     // Defines the traits it needs; `app` fits engine and store to them.
-    ("agent", &["units", "os"]),
+    ("agent", &["units", "os", "catalog"]),
     // The only place where wire types meet the domain.
     ("app", BELOW_APP),
     ("web", &["app", "wire", "units", "os"]),
@@ -64,6 +64,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ts-rs", &["wire"]),
     ("rustix", &["os"]),
     ("libc", &["os", "scenarios"]),
+    ("keyring", &["os"]),
 ];
 
 /// The same for tests only: they play the person who presses Ctrl-C or kills a process.

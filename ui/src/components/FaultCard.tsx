@@ -14,7 +14,7 @@ import { say } from "./Toasts";
 
 export type FixActions = Partial<Record<Fix, () => void>>;
 
-const NAMES = ["file", "path", "repo", "host", "engine", "option", "architecture", "setting"];
+const NAMES = ["file", "path", "repo", "host", "engine", "option", "architecture", "setting", "provider"];
 
 /** What went wrong, what it means, and the ways on as buttons. */
 export function FaultCard({
@@ -40,6 +40,7 @@ export function FaultCard({
     reportBug: report,
     updateApp: toSettings("aboutApp"),
     setToken: toSettings("hub"),
+    setKey: toSettings("providers"),
     // Where something can be tried again, it can be after a look at the line as well.
     ...(fixes.retry ? { checkConnection: fixes.retry } : {}),
     ...fixes,

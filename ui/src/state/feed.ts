@@ -62,7 +62,16 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
         stale(queries, "engines/list", "plan/recommend");
         break;
       case "settingsChanged":
-        stale(queries, "settings/read", "endpoint/read", "hub/read", "hub/search", "hub/variants", "hub/fit");
+        stale(
+          queries,
+          "settings/read",
+          "endpoint/read",
+          "hub/read",
+          "hub/search",
+          "hub/variants",
+          "hub/fit",
+          "providers/list",
+        );
         void readStatus(host);
         break;
       case "machineChanged":
@@ -80,6 +89,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
             "models/list",
             "engines/list",
             "settings/read",
+            "providers/list",
             "conversations/list",
             "machine/details",
           ] as const),

@@ -73,6 +73,7 @@ describe("opening", () => {
     createdAt: 1,
     updatedAt: 1,
     running: "t1",
+    tools: { on: false, folders: [], allowed: [] },
     messages: [user, { id: "t1", role: "assistant", text: answer, reasoning: "", createdAt: 2 }],
   });
 

@@ -1,4 +1,13 @@
-import type { ChatEnd, Conversation, Event, Fault, Message, TurnStats } from "@/wire/wire";
+import type {
+  ChatEnd,
+  Conversation,
+  Event,
+  Fault,
+  Message,
+  ToolEffect,
+  ToolUse,
+  TurnStats,
+} from "@/wire/wire";
 
 /** The answer that is being written. Text grows here, so that finished messages never change identity. */
 export interface Writing {
@@ -7,6 +16,12 @@ export interface Writing {
   reasoning: string;
   /** While the prompt is being read. */
   prompt?: { done: number; total: number };
+  /** While the provider asks for patience: how long, and why. */
+  patience?: { afterMs: number; fault: Fault };
+  /** What was done on the way. */
+  tools?: ToolUse[];
+  /** A call that waits for the person. */
+  asked?: { call: string; tool: string; effect: ToolEffect };
 }
 
 /** One open conversation, as the screen shows it. */
@@ -22,15 +37,28 @@ export interface Thread {
 
 export type TurnEvent = Extract<
   Event,
-  { type: "turnStarted" | "promptRead" | "textAdded" | "reasoningAdded" | "turnEnded" }
+  {
+    type:
+      | "turnStarted"
+      | "turnWaiting"
+      | "promptRead"
+      | "textAdded"
+      | "reasoningAdded"
+      | "toolsMoved"
+      | "toolAsked"
+      | "turnEnded";
+  }
 >;
 
 export function isTurnEvent(event: Event): event is TurnEvent {
   switch (event.type) {
     case "turnStarted":
+    case "turnWaiting":
     case "promptRead":
     case "textAdded":
     case "reasoningAdded":
+    case "toolsMoved":
+    case "toolAsked":
     case "turnEnded":
       return true;
     case "routerChanged":
@@ -68,7 +96,14 @@ export function opened(conversation: Conversation, before: Thread | undefined): 
   return {
     id: conversation.id,
     messages: conversation.messages.filter((message) => message.id !== running),
-    writing: { turn: running, text, reasoning, ...(heard?.prompt ? { prompt: heard.prompt } : {}) },
+    writing: {
+      turn: running,
+      text,
+      reasoning,
+      ...(heard?.prompt ? { prompt: heard.prompt } : {}),
+      ...(heard?.asked ? { asked: heard.asked } : {}),
+      ...((heard?.tools ?? stored?.tools) ? { tools: heard?.tools ?? stored?.tools ?? [] } : {}),
+    },
     loaded: true,
     joinedLate: heard === undefined || before?.joinedLate === true,
   };
@@ -90,12 +125,20 @@ export function hear(thread: Thread, event: TurnEvent): Thread {
         writing: { turn: event.turn, text: "", reasoning: "" },
       };
     }
+    case "turnWaiting": {
+      const { writing, joinedLate } = current(thread, event.turn);
+      return {
+        ...thread,
+        joinedLate,
+        writing: { ...withoutPrompt(writing), patience: { afterMs: event.afterMs, fault: event.fault } },
+      };
+    }
     case "promptRead": {
       const { writing, joinedLate } = current(thread, event.turn);
       return {
         ...thread,
         joinedLate,
-        writing: { ...writing, prompt: { done: event.done, total: event.total } },
+        writing: { ...withoutPrompt(writing), prompt: { done: event.done, total: event.total } },
       };
     }
     case "textAdded": {
@@ -112,6 +155,30 @@ export function hear(thread: Thread, event: TurnEvent): Thread {
         ...thread,
         joinedLate,
         writing: { ...withoutPrompt(writing), reasoning: writing.reasoning + event.text },
+      };
+    }
+    case "toolsMoved": {
+      const { writing, joinedLate } = current(thread, event.turn);
+      const { asked, ...rest } = withoutPrompt(writing);
+      const known = writing.tools ?? [];
+      const moved = known.map((one) => event.tools.find((now) => now.id === one.id) ?? one);
+      const fresh = event.tools.filter((now) => !known.some((one) => one.id === now.id));
+      const waits = asked !== undefined && !event.tools.some((now) => now.id === asked.call && now.result);
+      return {
+        ...thread,
+        joinedLate,
+        writing: { ...rest, ...(waits ? { asked } : {}), tools: [...moved, ...fresh] },
+      };
+    }
+    case "toolAsked": {
+      const { writing, joinedLate } = current(thread, event.turn);
+      return {
+        ...thread,
+        joinedLate,
+        writing: {
+          ...withoutPrompt(writing),
+          asked: { call: event.call, tool: event.tool, effect: event.effect },
+        },
       };
     }
     case "turnEnded": {
@@ -131,7 +198,7 @@ export function hear(thread: Thread, event: TurnEvent): Thread {
   }
 }
 
-function withoutPrompt({ prompt: _read, ...writing }: Writing): Writing {
+function withoutPrompt({ prompt: _read, patience: _had, ...writing }: Writing): Writing {
   return writing;
 }
 
@@ -146,6 +213,7 @@ function finished(writing: Writing, end: ChatEnd, stats?: TurnStats, fault?: Fau
     role: "assistant",
     text: writing.text,
     reasoning: writing.reasoning,
+    ...(writing.tools ? { tools: writing.tools } : {}),
     createdAt: Math.floor(Date.now() / 1000),
     end,
     ...(stats ? { stats } : {}),

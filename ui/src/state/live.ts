@@ -82,6 +82,9 @@ export function liveHear(event: Event): void {
     case "settingsChanged":
     case "machineChanged":
     case "conversationChanged":
+    case "turnWaiting":
+    case "toolsMoved":
+    case "toolAsked":
     case "promptRead":
     case "textAdded":
     case "reasoningAdded":

@@ -1,4 +1,5 @@
 import type {
+  CloudModel,
   Library,
   LibraryModel,
   LoadedModel,
@@ -30,6 +31,8 @@ export interface Choosable {
   rank: number;
   /** Why the planner would not pick it: too slow, too big, not for chat. */
   against: Reason | undefined;
+  /** It answers elsewhere, at this provider. */
+  cloud?: CloudModel & { provider: string; ownServer: boolean };
 }
 
 /** What the catalog says of a model, in the reader's language where it has it. */
@@ -222,13 +225,36 @@ export function useShelves() {
   return { ...shelves(library.data, routerModels(router), transfers, recommendation.data), library };
 }
 
+/** The models elsewhere that the person chose for the picker. */
+export function useCloudShelf(): Choosable[] {
+  const providers = useAsk("providers/list", {});
+  return (providers.data?.providers ?? []).flatMap((provider) =>
+    provider.models.map((model, index) => ({
+      id: model.id,
+      name: model.name,
+      quant: provider.name,
+      bytes: 0,
+      plan: undefined,
+      entry: undefined,
+      variant: undefined,
+      disk: undefined,
+      loaded: undefined,
+      transfer: undefined,
+      rank: index,
+      against: undefined,
+      cloud: { ...model, provider: provider.name, ownServer: provider.ownServer },
+    })),
+  );
+}
+
 /** The name of a model, wherever it is known from. */
 export function modelName(id: string, library: Library | undefined, loaded: readonly LoadedModel[]): string {
   return (
     loaded.find((one) => one.id === id)?.name ??
     library?.models.find((one) => one.id === id)?.name ??
     library?.catalog.find((one) => id === one.id || id.startsWith(`${one.id}:`))?.name ??
-    id
+    // `@provider/model`
+    (id.startsWith("@") ? id.slice(id.indexOf("/") + 1) : id)
   );
 }
 

@@ -4,9 +4,9 @@ export type Param = number | number | string;
 
 export type Reason = { code: string, params: { [key in string]: Param }, };
 
-export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "modelNotOurs" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "folderUnusable" | "libraryGone" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hubQuota" | "hubRevisionGone" | "hubChanged" | "hubCertificate" | "hubProxy" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
+export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "modelNotOurs" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "folderUnusable" | "libraryGone" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hubQuota" | "hubRevisionGone" | "hubChanged" | "hubCertificate" | "hubProxy" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "routeKey" | "routeQuota" | "routeRate" | "routeOverloaded" | "routeContent" | "routeModel" | "routeCannot" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
 
-export type Fix = "retry" | "chooseOtherModel" | "chooseSmallerContext" | "downloadAgain" | "freeSpace" | "addEngine" | "reinstallEngine" | "checkConnection" | "setToken" | "acceptLicence" | "importFile" | "newConversation" | "updateApp" | "reportBug";
+export type Fix = "retry" | "chooseOtherModel" | "chooseSmallerContext" | "downloadAgain" | "freeSpace" | "addEngine" | "reinstallEngine" | "checkConnection" | "setToken" | "setKey" | "acceptLicence" | "importFile" | "newConversation" | "updateApp" | "reportBug";
 
 export type Fault = { code: FaultCode, params: { [key in string]: Param }, trace: Array<string>, fixes: Array<Fix>, };
 
@@ -589,15 +589,65 @@ url: string, key: string,
  */
 pid: number, };
 
+export type ToolSettings = { on: boolean, 
+/**
+ * Where files may be read and written. None: no file tools.
+ */
+folders: Array<string>, 
+/**
+ * Tools whose calls are done in this conversation without asking.
+ */
+allowed: Array<string>, };
+
+export type ToolOutcome = { text: string, failed: boolean, };
+
+export type ToolUse = { id: string, name: string, 
+/**
+ * JSON as the model wrote it.
+ */
+arguments: string, 
+/**
+ * Missing while it is being done, or when the answer was interrupted.
+ */
+result?: ToolOutcome, };
+
+export type ToolEffect = { "kind": "nothing" } | { "kind": "reads", path: string, } | { "kind": "writes", path: string, 
+/**
+ * Missing for a new file.
+ */
+before?: string, after: string, } | { "kind": "fetches", url: string, };
+
+export type ToolAnswer = "no" | "once" | "tool" | "conversation";
+
 export type Role = "user" | "assistant";
 
 export type ChatEnd = "complete" | "length" | "stopped" | "failed" | "interrupted";
+
+export type CostBy = "provider" | "prices";
+
+export type Cost = { dollars: number, by: CostBy, };
 
 export type TurnStats = { 
 /**
  * `local` or a provider's name.
  */
-route: string, model: string, promptTokens?: number, cachedTokens?: number, completionTokens?: number, 
+route: string, model: string, promptTokens?: number, cachedTokens?: number, 
+/**
+ * Of the prompt, what was written to a cache.
+ */
+cacheWriteTokens?: number, 
+/**
+ * With the thoughts.
+ */
+completionTokens?: number, 
+/**
+ * Of the answer, what was thought.
+ */
+reasoningTokens?: number, 
+/**
+ * Of all calls of the model for this answer, in US dollars. Missing is unknown, never free.
+ */
+cost?: Cost, 
 /**
  * From sending to the first piece of text.
  */
@@ -605,13 +655,21 @@ firstTokenMs?: number, decodeTps?: number,
 /**
  * Tokens that fit into this conversation's window.
  */
-window?: number, };
+window?: number, 
+/**
+ * Tools for which the window has no room.
+ */
+toolsLeftOut?: Array<string>, };
 
 export type Message = { id: string, role: Role, text: string, 
 /**
  * What a reasoning model thought, folded by default.
  */
-reasoning: string, createdAt: number, stats?: TurnStats, 
+reasoning: string, 
+/**
+ * What it did on the way to the answer.
+ */
+tools?: Array<ToolUse>, createdAt: number, stats?: TurnStats, 
 /**
  * How the answer ended; missing on a user's message and while it is being written.
  */
@@ -627,7 +685,7 @@ title: string, createdAt: number, updatedAt: number, model?: string,
  */
 deletedAt?: number, };
 
-export type Conversation = { messages: Array<Message>, 
+export type Conversation = { messages: Array<Message>, tools: ToolSettings, 
 /**
  * The turn that is running now, if any: its id is also the id of the answer it writes.
  */
@@ -646,6 +704,72 @@ export type Answered = { machine: Machine, plan: Plan, question: string, answer:
  * Planned beside measured memory, with every part by its name.
  */
 proof?: Proof, fault?: Fault, };
+
+export type ProviderProtocol = "openaiChat" | "openaiResponses" | "anthropicMessages";
+
+export type KeyFrom = "nowhere" | "environment" | "keyring" | "memory";
+
+export type KeyPlace = "keyring" | "memory";
+
+export type TokenPrices = { input: number, cached?: number, output: number, 
+/**
+ * The day of the price list.
+ */
+checked: string, source: string, };
+
+export type CloudModel = { 
+/**
+ * What a conversation is answered by: `@provider/model`.
+ */
+id: string, name: string, context?: number, images: boolean, tools: boolean, prices?: TokenPrices, };
+
+export type ProviderEntry = { id: string, name: string, protocol: ProviderProtocol, 
+/**
+ * With its version part: `https://api.example.com/v1`.
+ */
+baseUrl: string, 
+/**
+ * A server of the person's own: nothing leaves the house, and nothing costs.
+ */
+ownServer: boolean, 
+/**
+ * Added by the person.
+ */
+custom: boolean, key: KeyFrom, 
+/**
+ * Answers without a key too.
+ */
+keyOptional: boolean, 
+/**
+ * The environment variable that a key is read from, where none is kept.
+ */
+keyVariable?: string, 
+/**
+ * Those that the person chose for the picker.
+ */
+models: Array<CloudModel>, };
+
+export type Providers = { providers: Array<ProviderEntry>, 
+/**
+ * Where a key that is typed in now would be kept.
+ */
+keysIn: KeyPlace, };
+
+export type ProviderModels = { models: Array<string>, };
+
+export type RouteLosses = { images: number, 
+/**
+ * Sealed thoughts of another model.
+ */
+thoughts: number, 
+/**
+ * Calls of tools, which are sent as words.
+ */
+calls: number, 
+/**
+ * The conversation leaves this computer.
+ */
+leaves: boolean, };
 
 export type StepName = "engine" | "model" | "start" | "proof";
 
@@ -779,7 +903,7 @@ export type Event = { "type": "routerChanged", router: Router, } | { "type": "se
 /**
  * The question. Where it is known already it is answered again, and what followed it is no longer shown.
  */
-user: Message, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
+user: Message, } | { "type": "turnWaiting", conversation: string, turn: string, afterMs: number, fault: Fault, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "toolsMoved", conversation: string, turn: string, tools: Array<ToolUse>, } | { "type": "toolAsked", conversation: string, turn: string, call: string, tool: string, effect: ToolEffect, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
 
 export type ReadStatus = Record<symbol, never>;
 
@@ -909,7 +1033,29 @@ export type AnswerAgain = { conversation: string,
  */
 model?: string, };
 
+export type SetTools = { id: string, tools: ToolSettings, };
+
+export type AnswerTool = { conversation: string, call: string, answer: ToolAnswer, };
+
 export type StopTurn = { conversation: string, };
+
+export type ListProviders = Record<symbol, never>;
+
+export type SetProviderKey = { id: string, key: string, };
+
+export type SaveProvider = { 
+/**
+ * Missing: a new one.
+ */
+id?: string, name: string, baseUrl: string, protocol: ProviderProtocol, };
+
+export type RemoveProvider = { id: string, };
+
+export type ListProviderModels = { id: string, };
+
+export type ChooseProviderModels = { id: string, models: Array<string>, };
+
+export type ReadLosses = { conversation: string, model: string, };
 
 export type ReadSettings = Record<symbol, never>;
 
@@ -971,7 +1117,16 @@ export interface Calls {
   "conversations/restore": { body: RestoreConversation; reply: Done };
   "turn/start": { body: StartTurn; reply: Started };
   "turn/again": { body: AnswerAgain; reply: Started };
+  "conversations/setTools": { body: SetTools; reply: Done };
+  "tools/answer": { body: AnswerTool; reply: Done };
   "turn/stop": { body: StopTurn; reply: Done };
+  "providers/list": { body: ListProviders; reply: Providers };
+  "providers/setKey": { body: SetProviderKey; reply: Providers };
+  "providers/save": { body: SaveProvider; reply: Providers };
+  "providers/remove": { body: RemoveProvider; reply: Providers };
+  "providers/models": { body: ListProviderModels; reply: ProviderModels };
+  "providers/choose": { body: ChooseProviderModels; reply: Providers };
+  "routes/losses": { body: ReadLosses; reply: RouteLosses };
   "settings/read": { body: ReadSettings; reply: Settings };
   "settings/write": { body: WriteSettings; reply: Settings };
   "endpoint/read": { body: ReadEndpoint; reply: Endpoint };

@@ -3,43 +3,27 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use plimsoll_agent::{
-    ChatModel, End, Limits, ModelError, OpenAiChat, Pieces, Request, Route, Sampling, Transcript, Turn,
+    ChatModel, End, Limits, ModelError, Patience, Pieces, Refusal, Request, RouteModel, Transcript, Turn,
     TurnEvent, TurnFigures,
 };
-use plimsoll_testkit::provider::{Beat, Provider, Reply};
+use plimsoll_testkit::provider::{Beat, Dialect, Provider, Reply, Speaks};
 use plimsoll_units::{Bytes, Tokens, TokensPerSecond};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-fn limits() -> Limits {
-    Limits {
-        idle: Duration::from_secs(20),
-        ..Limits::default()
-    }
-}
+use crate::support::{client, limits, route};
 
-fn model(url: String, limits: Limits) -> OpenAiChat {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    OpenAiChat::new(
-        client,
-        Route {
-            base_url: url,
-            key: None,
-        },
-        limits,
-    )
+const LLAMA: Speaks = Speaks::Chat(Dialect::LlamaServer);
+
+fn model(url: &str, limits: Limits) -> RouteModel {
+    RouteModel::new(client(), route(LLAMA, url), limits)
 }
 
 fn request() -> Request {
     let mut transcript = Transcript::new("Be brief.");
     transcript.user("How are you?");
-    Request {
-        model: "m".into(),
-        rows: transcript.into_rows(),
-        sampling: Sampling::default(),
-        slot: None,
-    }
+    Request::new("m", transcript)
 }
 
 /// What a turn told: its text, its reasoning, and all of its ends.
@@ -48,16 +32,23 @@ struct Heard {
     text: String,
     reasoning: String,
     read: Vec<(u32, u32)>,
+    waited: Vec<Duration>,
     ends: Vec<(End, TurnFigures)>,
 }
 
 async fn run_with(model: &dyn ChatModel, stop: &CancellationToken) -> Heard {
+    run_patiently(model, Patience::NONE, stop).await
+}
+
+async fn run_patiently(model: &dyn ChatModel, patience: Patience, stop: &CancellationToken) -> Heard {
     let (out, mut events) = mpsc::channel(64);
     let listen = async {
         let mut heard = Heard::default();
         while let Some(event) = events.recv().await {
             assert!(heard.ends.is_empty(), "nothing comes after the end: {event:?}");
             match event {
+                TurnEvent::Waiting { after, .. } => heard.waited.push(after),
+                TurnEvent::Answered { .. } | TurnEvent::Results(_) => {}
                 TurnEvent::PromptRead { done, total } => heard.read.push((done, total)),
                 TurnEvent::Text(text) => heard.text += &text,
                 TurnEvent::Reasoning(text) => heard.reasoning += &text,
@@ -67,7 +58,7 @@ async fn run_with(model: &dyn ChatModel, stop: &CancellationToken) -> Heard {
         heard
     };
     let turn = async {
-        Turn::run(model, request(), &out, stop).await;
+        Turn::run(model, request(), patience, None, &out, stop).await;
         drop(out);
     };
     tokio::join!(listen, turn).0
@@ -75,7 +66,7 @@ async fn run_with(model: &dyn ChatModel, stop: &CancellationToken) -> Heard {
 
 async fn play(reply: Reply) -> Heard {
     let provider = Provider::start([reply]).await;
-    run_with(&model(provider.url(), limits()), &CancellationToken::new()).await
+    run_with(&model(&provider.url(), limits()), &CancellationToken::new()).await
 }
 
 fn only_end(heard: &Heard) -> &(End, TurnFigures) {
@@ -94,14 +85,14 @@ fn failure(heard: &Heard) -> String {
 #[tokio::test]
 async fn a_good_answer_streams_and_says_what_it_took() {
     let provider = Provider::start([Reply::words(&["Fine", ", ", "thanks"])]).await;
-    let heard = run_with(&model(provider.url(), limits()), &CancellationToken::new()).await;
+    let heard = run_with(&model(&provider.url(), limits()), &CancellationToken::new()).await;
     assert_eq!(heard.text, "Fine, thanks");
     assert_eq!(heard.read, [(0, 20), (20, 20)]);
     let (end, figures) = only_end(&heard);
     assert!(matches!(end, End::Complete), "{end:?}");
-    assert_eq!(figures.prompt, Some(Tokens(20)));
-    assert_eq!(figures.cached, Some(Tokens(4)));
-    assert_eq!(figures.completion, Some(Tokens(3)));
+    assert_eq!(figures.usage.input, Some(Tokens(20)));
+    assert_eq!(figures.usage.cached, Some(Tokens(4)));
+    assert_eq!(figures.usage.output, Some(Tokens(3)));
     assert_eq!(figures.decode, TokensPerSecond::new(25.0));
     assert!(figures.first_token.is_some());
     assert_eq!(
@@ -138,7 +129,7 @@ async fn a_stream_that_counts_nothing_leaves_the_figures_unknown() {
     let (end, figures) = only_end(&heard);
     assert!(matches!(end, End::Complete));
     assert_eq!(
-        (figures.prompt, figures.cached, figures.completion),
+        (figures.usage.input, figures.usage.cached, figures.usage.output),
         (None, None, None)
     );
 }
@@ -223,11 +214,15 @@ async fn a_refusal_keeps_its_words_and_a_page_of_html_its_status() {
 #[tokio::test]
 async fn a_wrong_key_is_a_refusal() {
     let provider = Provider::start_with_key([], "right").await;
-    let heard = run_with(&model(provider.url(), limits()), &CancellationToken::new()).await;
+    let heard = run_with(&model(&provider.url(), limits()), &CancellationToken::new()).await;
     assert!(
         matches!(
             only_end(&heard).0,
-            End::Failed(ModelError::Refused { status: 401, .. })
+            End::Failed(ModelError::Refused {
+                status: 401,
+                why: Refusal::Key,
+                ..
+            })
         ),
         "{:?}",
         heard.ends
@@ -237,14 +232,11 @@ async fn a_wrong_key_is_a_refusal() {
 #[tokio::test]
 async fn the_key_is_sent_and_never_printed() {
     let provider = Provider::start_with_key([Reply::words(&["Hi"])], "sesame").await;
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let route = Route {
-        base_url: format!("{}/", provider.url()),
-        key: Some("sesame".into()),
-    };
+    let mut route = route(LLAMA, &format!("{}/", provider.url()));
+    route.key = Some("sesame".into());
     assert!(!format!("{route:?}").contains("sesame"));
     let heard = run_with(
-        &OpenAiChat::new(client, route, limits()),
+        &RouteModel::new(client(), route, limits()),
         &CancellationToken::new(),
     )
     .await;
@@ -255,7 +247,7 @@ async fn the_key_is_sent_and_never_printed() {
 async fn stopping_closes_the_connection() {
     let provider = Provider::start([Reply::Stream(vec![Beat::Text("Onc".into()), Beat::Hang])]).await;
     let stop = CancellationToken::new();
-    let model = model(provider.url(), limits());
+    let model = model(&provider.url(), limits());
     let (out, mut events) = mpsc::channel(64);
     let press_stop = async {
         let mut ends = 0;
@@ -265,16 +257,20 @@ async fn stopping_closes_the_connection() {
                 TurnEvent::End { end, figures } => {
                     assert!(matches!(end, End::Stopped), "{end:?}");
                     assert!(figures.first_token.is_some(), "what was known stays known");
-                    assert_eq!(figures.completion, None);
+                    assert_eq!(figures.usage.output, None);
                     ends += 1;
                 }
-                TurnEvent::PromptRead { .. } | TurnEvent::Reasoning(_) => {}
+                TurnEvent::PromptRead { .. }
+                | TurnEvent::Reasoning(_)
+                | TurnEvent::Waiting { .. }
+                | TurnEvent::Answered { .. }
+                | TurnEvent::Results(_) => {}
             }
         }
         ends
     };
     let turn = async {
-        Turn::run(&model, request(), &out, &stop).await;
+        Turn::run(&model, request(), Patience::NONE, None, &out, &stop).await;
         drop(out);
     };
     assert_eq!(tokio::join!(press_stop, turn).0, 1);
@@ -284,14 +280,17 @@ async fn stopping_closes_the_connection() {
 #[tokio::test]
 async fn a_listener_that_goes_away_stops_the_turn() {
     let provider = Provider::start([Reply::Stream(vec![Beat::Text("Onc".into()), Beat::Hang])]).await;
-    let model = model(provider.url(), limits());
+    let model = model(&provider.url(), limits());
     let (out, mut events) = mpsc::channel(64);
     let leave = async move {
         events.recv().await.unwrap();
         drop(events);
     };
     let stop = CancellationToken::new();
-    tokio::join!(leave, Turn::run(&model, request(), &out, &stop));
+    tokio::join!(
+        leave,
+        Turn::run(&model, request(), Patience::NONE, None, &out, &stop)
+    );
     provider.left(1).await;
 }
 
@@ -303,7 +302,7 @@ async fn silence_ends_the_turn_and_comments_do_not_count_as_words() {
     let provider = Provider::start([Reply::Stream(beats)]).await;
     let idle = Duration::from_millis(500);
     let heard = run_with(
-        &model(provider.url(), Limits { idle, ..limits() }),
+        &model(&provider.url(), Limits { idle, ..limits() }),
         &CancellationToken::new(),
     )
     .await;
@@ -326,7 +325,7 @@ async fn a_long_prompt_is_no_silence_while_it_is_read() {
     // 1.5 s in all, more than the limit; but something moves every 0.15 s.
     let idle = Duration::from_secs(1);
     let heard = run_with(
-        &model(provider.url(), Limits { idle, ..limits() }),
+        &model(&provider.url(), Limits { idle, ..limits() }),
         &CancellationToken::new(),
     )
     .await;
@@ -340,7 +339,7 @@ async fn a_line_without_end_is_refused_at_the_limit() {
     let provider = Provider::start([Reply::Stream(beats)]).await;
     let piece = Bytes::kib(16);
     let heard = run_with(
-        &model(provider.url(), Limits { piece, ..limits() }),
+        &model(&provider.url(), Limits { piece, ..limits() }),
         &CancellationToken::new(),
     )
     .await;
@@ -357,7 +356,7 @@ async fn an_answer_without_end_is_refused_at_the_limit() {
     let provider = Provider::start([Reply::Stream(beats)]).await;
     let answer = Bytes::kib(16);
     let heard = run_with(
-        &model(provider.url(), Limits { answer, ..limits() }),
+        &model(&provider.url(), Limits { answer, ..limits() }),
         &CancellationToken::new(),
     )
     .await;
@@ -403,7 +402,7 @@ async fn nobody_there_is_told_at_once() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let heard = run_with(&model(url, limits()), &CancellationToken::new()).await;
+    let heard = run_with(&model(&url, limits()), &CancellationToken::new()).await;
     assert!(
         matches!(only_end(&heard).0, End::Failed(ModelError::Unreachable { .. })),
         "{:?}",
@@ -425,4 +424,61 @@ async fn a_defect_in_an_adapter_still_ends_the_turn() {
         "{:?}",
         heard.ends
     );
+}
+
+fn busy(wait_ms: u64) -> Reply {
+    Reply::RefuseWith(
+        429,
+        ("retry-after-ms", wait_ms.to_string()),
+        json!({"error": {"message": "slow down", "type": "requests", "code": "rate_limit_exceeded"}}),
+    )
+}
+
+#[tokio::test]
+async fn a_busy_server_is_asked_again_after_its_own_wait_and_that_is_told() {
+    let provider = Provider::start([busy(30), busy(20), Reply::words(&["Fine"])]).await;
+    let model = model(&provider.url(), limits());
+    let heard = run_patiently(&model, Patience::CLOUD, &CancellationToken::new()).await;
+    assert_eq!(heard.text, "Fine");
+    assert_eq!(heard.waited, [30, 20].map(Duration::from_millis));
+    assert!(matches!(only_end(&heard).0, End::Complete), "{:?}", heard.ends);
+    let bytes = provider.bytes();
+    assert!(
+        bytes.windows(2).all(|pair| pair[0] == pair[1]),
+        "the same request"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_wants_more_patience_than_a_person_has_is_told_at_once() {
+    let provider = Provider::start([busy(3_600_000)]).await;
+    let model = model(&provider.url(), limits());
+    let heard = run_patiently(&model, Patience::CLOUD, &CancellationToken::new()).await;
+    assert!(heard.waited.is_empty());
+    assert!(
+        matches!(
+            &only_end(&heard).0,
+            End::Failed(ModelError::Refused { why: Refusal::Rate { wait: Some(wait) }, .. })
+                if *wait == Duration::from_hours(1)
+        ),
+        "{:?}",
+        heard.ends
+    );
+}
+
+#[tokio::test]
+async fn what_was_worked_on_is_never_sent_again() {
+    let refused = Reply::Refuse(
+        400,
+        json!({"error": {"message": "no", "type": "invalid_request_error"}}),
+    );
+    let cut = Reply::Stream(vec![Beat::Text("Hal".into()), Beat::Cut]);
+    let broken = Reply::Stream(vec![Beat::Error(json!({"code": 429, "message": "later"}))]);
+    for reply in [refused, cut, broken] {
+        let provider = Provider::start([reply]).await;
+        let model = model(&provider.url(), limits());
+        let heard = run_patiently(&model, Patience::CLOUD, &CancellationToken::new()).await;
+        assert!(heard.waited.is_empty());
+        assert!(matches!(only_end(&heard).0, End::Failed(_)), "{:?}", heard.ends);
+    }
 }

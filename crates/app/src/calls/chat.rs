@@ -3,13 +3,14 @@ use std::sync::Arc;
 use plimsoll_os::clock;
 use plimsoll_store::Shown;
 use plimsoll_wire::{
-    AnswerAgain, Conversation, Conversations, CreateConversation, DeleteConversation, Done, Event, FaultCode,
-    ListConversations, OpenConversation, RenameConversation, RestoreConversation, StartTurn, Started,
-    StopTurn,
+    AnswerAgain, AnswerTool, Conversation, Conversations, CreateConversation, DeleteConversation, Done,
+    Event, FaultCode, ListConversations, OpenConversation, RenameConversation, RestoreConversation, SetTools,
+    StartTurn, Started, StopTurn,
 };
 
 use crate::app::App;
 use crate::fault::{Failed, fault};
+use crate::routes::CloudName;
 use crate::to_wire;
 use crate::turns::{Ask, LocalAnswering};
 
@@ -86,6 +87,7 @@ async fn turn(
 ) -> Result<Started, Failed> {
     let of_conversation = app.store.conversation(conversation).await?.model;
     let model = match model.or(of_conversation) {
+        Some(name) if CloudName::read(&name).is_some() => name,
         // Of a model that is ready nothing needs to be looked for on the disk.
         Some(name) => match app.router.ready(&name) {
             Some(id) => id,
@@ -102,6 +104,19 @@ async fn turn(
     };
     let id = app.turns.start(conversation, ask, model, answering).await?;
     Ok(Started { id })
+}
+
+pub(super) async fn set_tools(app: Arc<App>, call: SetTools) -> Result<Done, Failed> {
+    let tools = serde_json::to_value(call.tools).unwrap_or_default();
+    tell(&app, app.store.set_conversation_tools(&call.id, tools).await?);
+    Ok(Done {})
+}
+
+pub(super) async fn answer_tool(app: Arc<App>, call: AnswerTool) -> Result<Done, Failed> {
+    app.streaming
+        .approvals
+        .answer(&call.conversation, &call.call, call.answer);
+    Ok(Done {})
 }
 
 pub(super) async fn stop_turn(app: Arc<App>, call: StopTurn) -> Result<Done, Failed> {

@@ -7,6 +7,7 @@ mod library;
 mod live;
 mod models;
 mod plan;
+mod providers;
 mod router;
 
 use crate::app::App;
@@ -58,6 +59,13 @@ pub(crate) fn table() -> Table<App> {
         .on(router::unload_model)
         .on(router::stop_router)
         .on(bench::run_bench)
+        .on(providers::list_providers)
+        .on(providers::set_provider_key)
+        .on(providers::save_provider)
+        .on(providers::remove_provider)
+        .on(providers::list_provider_models)
+        .on(providers::choose_provider_models)
+        .on(providers::read_losses)
         .on(chat::list_conversations)
         .on(chat::open_conversation)
         .on(chat::create_conversation)
@@ -66,6 +74,8 @@ pub(crate) fn table() -> Table<App> {
         .on(chat::restore_conversation)
         .on(chat::start_turn)
         .on(chat::answer_again)
+        .on(chat::set_tools)
+        .on(chat::answer_tool)
         .on(chat::stop_turn)
 }
 

@@ -118,7 +118,11 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         FaultCode::HubQuota => &[Fix::SetToken, Fix::Retry],
         FaultCode::HubRevisionGone => &[Fix::UpdateApp, Fix::ChooseOtherModel],
         FaultCode::HubChanged => &[Fix::DownloadAgain, Fix::UpdateApp],
-        FaultCode::HubNotFound | FaultCode::NoVision | FaultCode::ModelNotOurs => &[Fix::ChooseOtherModel],
+        FaultCode::HubNotFound
+        | FaultCode::NoVision
+        | FaultCode::ModelNotOurs
+        | FaultCode::RouteModel
+        | FaultCode::RouteCannot => &[Fix::ChooseOtherModel],
         FaultCode::HubOffline => &[Fix::CheckConnection, Fix::ImportFile],
         FaultCode::LicenceNotAccepted => &[Fix::AcceptLicence, Fix::ChooseOtherModel],
         FaultCode::NoEngine
@@ -135,6 +139,10 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
             &[Fix::Retry, Fix::ChooseSmallerContext, Fix::ChooseOtherModel]
         }
         FaultCode::ContextExceeded => &[Fix::NewConversation],
+        FaultCode::RouteKey => &[Fix::SetKey, Fix::ChooseOtherModel],
+        FaultCode::RouteQuota => &[Fix::ChooseOtherModel, Fix::SetKey],
+        FaultCode::RouteRate | FaultCode::RouteOverloaded => &[Fix::Retry, Fix::ChooseOtherModel],
+        FaultCode::RouteContent => &[Fix::NewConversation, Fix::ChooseOtherModel],
         FaultCode::StoreFailed => &[Fix::FreeSpace, Fix::ReportBug],
     }
 }

@@ -1,15 +1,15 @@
-use plimsoll_agent::{End, TurnFigures};
+use plimsoll_agent::{Cost, Effect, End, TurnFigures};
 use plimsoll_store as store;
 use plimsoll_units::{Tokens, TokensPerSecond};
 use plimsoll_wire as wire;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The only route there is so far.
-const LOCAL: &str = "local";
+use crate::turns::tool_uses;
 
 pub(crate) fn conversation(opened: store::Opened) -> wire::Conversation {
     wire::Conversation {
+        tools: tool_settings(opened.conversation.tools.clone()),
         summary: conversation_summary(opened.conversation),
         messages: opened.messages.into_iter().map(message).collect(),
         running: opened.running,
@@ -27,8 +27,29 @@ pub(crate) fn conversation_summary(conversation: store::Conversation) -> wire::C
     }
 }
 
+/// Off, until somebody says otherwise.
+pub(crate) fn tool_settings(kept: Option<Value>) -> wire::ToolSettings {
+    kept.and_then(read).unwrap_or_default()
+}
+
+pub(crate) fn tool_effect(effect: &Effect) -> wire::ToolEffect {
+    match effect {
+        Effect::Nothing => wire::ToolEffect::Nothing,
+        Effect::Reads { path } => wire::ToolEffect::Reads {
+            path: path.display().to_string(),
+        },
+        Effect::Writes { path, before, after } => wire::ToolEffect::Writes {
+            path: path.display().to_string(),
+            before: before.clone(),
+            after: after.clone(),
+        },
+        Effect::Fetches { url } => wire::ToolEffect::Fetches { url: url.clone() },
+    }
+}
+
 pub(crate) fn message(message: store::Message) -> wire::Message {
     wire::Message {
+        tools: tool_uses(&message.events),
         id: message.id,
         role: match message.role {
             store::Role::User => wire::Role::User,
@@ -73,15 +94,59 @@ pub(crate) fn stored_end(end: wire::ChatEnd) -> store::End {
     }
 }
 
-pub(crate) fn turn_stats(model: &str, figures: &TurnFigures, window: Option<Tokens>) -> wire::TurnStats {
+/// `route`: `local` or a provider's id.
+pub(crate) fn turn_stats(
+    route: &str,
+    model: &str,
+    figures: &TurnFigures,
+    window: Option<Tokens>,
+) -> wire::TurnStats {
+    let count = |tokens: Option<Tokens>| tokens.map(|tokens| tokens.0);
+    let usage = figures.usage;
     wire::TurnStats {
-        route: LOCAL.to_owned(),
+        route: route.to_owned(),
         model: model.to_owned(),
-        prompt_tokens: figures.prompt.map(|tokens| tokens.0),
-        cached_tokens: figures.cached.map(|tokens| tokens.0),
-        completion_tokens: figures.completion.map(|tokens| tokens.0),
+        prompt_tokens: count(usage.input),
+        cached_tokens: count(usage.cached),
+        cache_write_tokens: count(usage.cache_write),
+        completion_tokens: count(usage.output),
+        reasoning_tokens: count(usage.reasoning),
+        cost: cost(usage.cost),
         first_token_ms: figures.first_token.map(|time| time.as_secs_f64() * 1000.0),
         decode_tps: figures.decode.map(TokensPerSecond::get),
-        window: window.map(|tokens| tokens.0),
+        window: count(window),
+        tools_left_out: Vec::new(),
+    }
+}
+
+fn cost(cost: Cost) -> Option<wire::Cost> {
+    let (amount, by) = match cost {
+        Cost::Unknown => return None,
+        Cost::Reported(amount) => (amount, wire::CostBy::Provider),
+        Cost::Computed(amount) => (amount, wire::CostBy::Prices),
+    };
+    Some(wire::Cost {
+        dollars: amount.dollars(),
+        by,
+    })
+}
+
+/// What one call of a model took, as the store keeps it.
+pub(crate) fn usage_record(route: &str, model: &str, usage: &plimsoll_agent::Usage) -> store::UsageRecord {
+    let count = |tokens: Option<Tokens>| tokens.map(|tokens| tokens.0);
+    store::UsageRecord {
+        route: route.to_owned(),
+        model: model.to_owned(),
+        input: count(usage.input),
+        cached: count(usage.cached),
+        cache_write: count(usage.cache_write),
+        output: count(usage.output),
+        reasoning: count(usage.reasoning),
+        total: count(usage.total),
+        cost: match usage.cost {
+            Cost::Unknown => None,
+            Cost::Reported(amount) => Some((amount.0, store::CostBy::Provider)),
+            Cost::Computed(amount) => Some((amount.0, store::CostBy::Prices)),
+        },
     }
 }

@@ -1,24 +1,29 @@
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use plimsoll_agent::{
-    ChatModel, End, Limits, OpenAiChat, Request, Route, Sampling, Transcript, Turn, TurnEvent, TurnFigures,
+    ChatModel, End, Item, Limits, Patience, Request, Route, RouteModel, Row, Sampling, ToolLimits, Toolbox,
+    Transcript, Turn, TurnEvent, TurnFigures, TurnTools,
 };
+use plimsoll_os::clock;
 use plimsoll_store::{Piece, Store, StoreError};
 use plimsoll_units::Tokens;
-use plimsoll_wire::{ChatEnd, Event, Fault, FaultCode};
+use plimsoll_wire::{ChatEnd, Event, Fault, FaultCode, ToolSettings, ToolUse, TurnStats};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Outcome;
+use super::approvals::{Approvals, Asker};
 use super::batch::{Batch, Kind};
+use super::{Outcome, kept};
 use crate::bus::Bus;
 use crate::fault::ToFault as _;
+use crate::routes::CloudName;
 use crate::to_wire;
 
 /// A page that paints sixty times a second sees every second frame change.
@@ -28,9 +33,11 @@ const SAVE_EVERY: Duration = Duration::from_millis(250);
 const EVENTS_WAITING: usize = 256;
 
 /// What is asked.
+#[derive(Clone)]
 pub(crate) struct Question {
     pub(crate) transcript: Transcript,
     pub(crate) model: String,
+    pub(crate) tools: ToolSettings,
 }
 
 /// Someone who answers a question: the app with its router, or a test.
@@ -49,10 +56,14 @@ pub(crate) trait Answering: Send + Sync + 'static {
 pub(crate) struct ReadyModel {
     pub(crate) id: String,
     pub(crate) route: Route,
+    pub(crate) http: reqwest::Client,
+    /// `local` or the provider's id.
+    pub(crate) by: String,
     /// The name that its server knows it by.
     pub(crate) name: String,
     pub(crate) window: Option<Tokens>,
     pub(crate) sampling: Sampling,
+    pub(crate) patience: Patience,
 }
 
 /// Streams an answer to the page and into the store.
@@ -60,7 +71,14 @@ pub(crate) struct ReadyModel {
 pub(crate) struct Streaming {
     pub(crate) bus: Bus,
     pub(crate) store: Store,
-    pub(crate) http: reqwest::Client,
+    pub(crate) approvals: Approvals,
+}
+
+/// A token is about four bytes, and tools may take a quarter of the window: a byte of them for each token of it.
+fn tool_bytes_max(window: Option<Tokens>) -> usize {
+    window.map_or(usize::MAX, |window| {
+        usize::try_from(window.0).unwrap_or(usize::MAX)
+    })
 }
 
 impl Streaming {
@@ -68,26 +86,54 @@ impl Streaming {
         &self,
         conversation: &str,
         turn: &str,
-        transcript: Transcript,
+        question: Question,
         model: ReadyModel,
         stop: &CancellationToken,
     ) -> Outcome {
-        let chat = OpenAiChat::new(self.http.clone(), model.route, Limits::default());
+        let Question {
+            transcript, tools, ..
+        } = question;
+        let (toolbox, left_out) = Self::toolbox(&tools, model.window, model.route.dialect.tools);
+        let asker = Asker {
+            approvals: self.approvals.clone(),
+            bus: self.bus.clone(),
+            store: self.store.clone(),
+            conversation: conversation.to_owned(),
+            turn: turn.to_owned(),
+            settings: Mutex::new(tools),
+        };
+        let turn_tools = toolbox.as_ref().map(|toolbox| TurnTools {
+            toolbox,
+            approver: &asker,
+            limits: ToolLimits::default(),
+        });
+        let chat = RouteModel::new(model.http, model.route, Limits::default());
         let request = Request {
-            model: model.name,
-            rows: transcript.into_rows(),
             sampling: model.sampling,
-            slot: None,
+            tools: toolbox.as_ref().map(Toolbox::specs).unwrap_or_default(),
+            cache_key: Some(conversation.to_owned()),
+            ..Request::new(&model.name, transcript)
         };
         let (out, events) = mpsc::channel(EVENTS_WAITING);
         let asking = async {
-            Turn::run(&chat as &dyn ChatModel, request, &out, stop).await;
+            Turn::run(
+                &chat as &dyn ChatModel,
+                request,
+                model.patience,
+                turn_tools,
+                &out,
+                stop,
+            )
+            .await;
             drop(out);
         };
         let passing_on = PassingOn {
             streaming: self,
             conversation,
             turn,
+            by: (&model.by, &model.name),
+            text_bytes: 0,
+            tools: Vec::new(),
             to_tell: Batch::default(),
             told_at: None,
             unsaved: Piece::default(),
@@ -102,10 +148,29 @@ impl Streaming {
         };
         Outcome {
             end: to_wire::chat_end(&end),
-            stats: Some(to_wire::turn_stats(&model.id, &figures, model.window)),
+            stats: Some(TurnStats {
+                tools_left_out: left_out,
+                ..to_wire::turn_stats(&model.by, &model.id, &figures, model.window)
+            }),
             fault,
             unsaved,
         }
+    }
+}
+
+impl Streaming {
+    /// The tools that this conversation may use, and which of them a small window leaves out.
+    fn toolbox(
+        settings: &ToolSettings,
+        window: Option<Tokens>,
+        taken: bool,
+    ) -> (Option<Toolbox>, Vec<String>) {
+        if !settings.on || !taken {
+            return (None, Vec::new());
+        }
+        let folders = settings.folders.iter().map(PathBuf::from).collect();
+        let (toolbox, left_out) = Toolbox::packaged(folders, clock::now_s).within(tool_bytes_max(window));
+        (Some(toolbox), left_out)
     }
 }
 
@@ -116,6 +181,12 @@ struct PassingOn<'a> {
     streaming: &'a Streaming,
     conversation: &'a str,
     turn: &'a str,
+    /// Whose answer it is: route and model.
+    by: (&'a str, &'a str),
+    /// Of the answer's text so far.
+    text_bytes: usize,
+    /// What was done so far.
+    tools: Vec<ToolUse>,
     to_tell: Batch,
     told_at: Option<Instant>,
     unsaved: Piece,
@@ -163,7 +234,45 @@ impl PassingOn<'_> {
                     total,
                 });
             }
+            TurnEvent::Waiting { after, why } => {
+                let fault = why.to_fault();
+                let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+                self.event(|conversation, turn| Event::TurnWaiting {
+                    conversation,
+                    turn,
+                    after_ms,
+                    fault,
+                });
+            }
+            TurnEvent::Answered { items, usage } => {
+                let (route, model) = self.by;
+                let called: Vec<ToolUse> = items.iter().filter_map(Item::call).map(kept::tool_use).collect();
+                if !called.is_empty() {
+                    self.tools.extend(called.iter().cloned());
+                    self.tools_moved(called);
+                }
+                self.unsaved
+                    .usages
+                    .push(to_wire::usage_record(route, model, &usage));
+                self.unsaved
+                    .events
+                    .extend(kept::row(&Row::Assistant(items), self.text_bytes));
+            }
+            TurnEvent::Results(results) => {
+                for result in &results {
+                    kept::add_result(&mut self.tools, result);
+                }
+                let ended = self
+                    .tools
+                    .iter()
+                    .filter(|one| results.iter().any(|result| result.call == one.id));
+                self.tools_moved(ended.cloned().collect());
+                self.unsaved
+                    .events
+                    .extend(kept::row(&Row::Results(results), self.text_bytes));
+            }
             TurnEvent::Text(text) => {
+                self.text_bytes += text.len();
                 self.to_tell.add(Kind::Text, &text);
                 self.unsaved.text.push_str(&text);
             }
@@ -174,6 +283,16 @@ impl PassingOn<'_> {
             TurnEvent::End { end, figures } => return Some((end, figures)),
         }
         None
+    }
+
+    fn tools_moved(&mut self, tools: Vec<ToolUse>) {
+        // Words that came before are told before.
+        self.tell();
+        self.event(|conversation, turn| Event::ToolsMoved {
+            conversation,
+            turn,
+            tools,
+        });
     }
 
     fn tell(&mut self) {
@@ -220,8 +339,7 @@ impl PassingOn<'_> {
         self.save_at = Instant::now() + SAVE_EVERY;
         if let Err((mut piece, error)) = saved {
             tracing::warn!(%error, turn = self.turn, "a part of an answer is not saved yet");
-            piece.text.push_str(&self.unsaved.text);
-            piece.reasoning.push_str(&self.unsaved.reasoning);
+            piece.extend(std::mem::take(&mut self.unsaved));
             self.unsaved = piece;
         }
     }
@@ -268,7 +386,7 @@ impl Answering for LocalAnswering {
         // A router may die between the look at it and the question. Nothing has reached a model then, so the
         // question is asked once more; a second failure is told.
         let first = self.attempt(conversation, turn, &question, stop).await;
-        if !first.reached_nobody() {
+        if !first.reached_nobody() || CloudName::read(&question.model).is_some() {
             return first;
         }
         self.attempt(conversation, turn, &question, stop).await
@@ -289,18 +407,22 @@ impl LocalAnswering {
         };
         match ready {
             Ok(model) => {
-                let transcript = question.transcript.clone();
+                let question = question.clone();
                 let id = model.id.clone();
                 let streaming = self
                     .app
                     .streaming
-                    .stream(conversation, turn, transcript, model, stop);
+                    .stream(conversation, turn, question, model, stop);
+                let keeping = async {
+                    // A cloud is never what a new conversation falls back to.
+                    if CloudName::read(&id).is_none()
+                        && let Err(error) = self.app.memo.keep_last_model(&id).await
+                    {
+                        tracing::warn!(%error, "the last used model is not kept");
+                    }
+                };
                 // Beside the answer: nobody waits for it.
-                let (outcome, kept) = tokio::join!(streaming, self.app.memo.keep_last_model(&id));
-                if let Err(error) = kept {
-                    tracing::warn!(%error, "the last used model is not kept");
-                }
-                outcome
+                tokio::join!(streaming, keeping).0
             }
             Err(failed) => Outcome::before_asking(ChatEnd::Failed, Some(failed.into())),
         }

@@ -1,7 +1,9 @@
 //! Turns that run: one for each conversation, from the question to exactly one end.
 
 mod answer;
+mod approvals;
 mod batch;
+mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -9,10 +11,10 @@ use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
-use plimsoll_agent::Transcript;
+use plimsoll_agent::SYSTEM_PROMPT;
 use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
-use plimsoll_store::{Begun, Finish, Message, Piece, Role, Store};
+use plimsoll_store::{Begun, Finish, Message, Piece, Store};
 use plimsoll_wire::{ChatEnd, Event, Fault, FaultCode, TurnStats};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +24,8 @@ use crate::fault::{Failed, ToFault as _, fault};
 use crate::to_wire;
 
 pub(crate) use answer::{Answering, LocalAnswering, Question, ReadyModel, Streaming};
+pub(crate) use approvals::Approvals;
+pub(crate) use kept::{tool_uses, whole_transcript};
 
 /// What a turn is about.
 #[derive(Debug, Clone, Copy)]
@@ -144,7 +148,8 @@ impl Turns {
         };
         let turn = answer.id.clone();
         let question = Question {
-            transcript: transcript(&before, &user),
+            transcript: kept::transcript(SYSTEM_PROMPT, &before, &user),
+            tools: to_wire::tool_settings(begun.tools.clone()),
             model,
         };
         self.bus.tell(Event::TurnStarted {
@@ -252,15 +257,4 @@ impl Turns {
 
 fn busy(conversation: &str) -> Fault {
     fault(FaultCode::Busy, [("conversation", conversation.into())])
-}
-
-fn transcript(before: &[Message], user: &Message) -> Transcript {
-    let mut transcript = Transcript::new(plimsoll_agent::SYSTEM_PROMPT);
-    for message in before.iter().chain([user]) {
-        match message.role {
-            Role::User => transcript.user(&message.text),
-            Role::Assistant => transcript.assistant(&message.text),
-        }
-    }
-    transcript
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plimsoll_agent::{Route, Sampling};
+use plimsoll_agent::{Patience, Sampling};
 use plimsoll_os::jobs::Root;
 use plimsoll_store::Store;
 use plimsoll_testkit::provider::{Beat, Provider, Reply};
@@ -12,8 +12,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Answering, Ask, Outcome, Question, ReadyModel, Streaming, Turns};
+use super::{Answering, Approvals, Ask, Outcome, Question, ReadyModel, Streaming, Turns};
 use crate::bus::{Bus, Hearing};
+use crate::routes::local_route;
 use crate::to_wire;
 
 const MODEL: &str = "boat:Q4";
@@ -33,17 +34,17 @@ impl Answering for Scripted {
         stop: &CancellationToken,
     ) -> Outcome {
         let ready = ReadyModel {
-            id: question.model,
-            route: Route {
-                base_url: self.url.clone(),
-                key: None,
-            },
+            id: question.model.clone(),
+            route: local_route(&self.url, MODEL, None).unwrap(),
+            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            by: "local".to_owned(),
             name: MODEL.to_owned(),
             window: Some(Tokens(4_096)),
             sampling: Sampling::default(),
+            patience: Patience::NONE,
         };
         self.streaming
-            .stream(conversation, turn, question.transcript, ready, stop)
+            .stream(conversation, turn, question, ready, stop)
             .await
     }
 }
@@ -60,6 +61,7 @@ struct Ship {
     turns: Turns,
     store: Store,
     bus: Bus,
+    approvals: Approvals,
     root: Option<Root>,
     conversation: String,
     _folder: TempDir,
@@ -76,6 +78,7 @@ impl Ship {
             turns,
             store,
             bus,
+            approvals: Approvals::default(),
             root: Some(root),
             conversation,
             _folder: folder,
@@ -83,11 +86,10 @@ impl Ship {
     }
 
     fn at(&self, provider: &Provider) -> Scripted {
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let streaming = Streaming {
             bus: self.bus.clone(),
             store: self.store.clone(),
-            http,
+            approvals: self.approvals.clone(),
         };
         Scripted {
             streaming,

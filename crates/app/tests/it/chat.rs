@@ -21,6 +21,11 @@ async fn a_conversation_goes_to_the_trash_and_comes_back() {
   "id": "<id>",
   "messages": [],
   "title": "Tides",
+  "tools": {
+    "allowed": [],
+    "folders": [],
+    "on": false
+  },
   "updatedAt": "<time>"
 }
 "#);
@@ -115,6 +120,11 @@ async fn a_turn_without_an_engine_ends_once_and_says_why() {
   ],
   "model": "local/Tiny/Tiny.gguf",
   "title": "How deep is the sea?",
+  "tools": {
+    "allowed": [],
+    "folders": [],
+    "on": false
+  },
   "updatedAt": "<time>"
 }
 "#);

@@ -14,3 +14,5 @@ mod library;
 mod live;
 mod place;
 mod plan;
+mod providers;
+mod tools;

@@ -27,6 +27,9 @@ impl From<Event> for News {
             | Event::MachineChanged
             | Event::ConversationChanged { .. }
             | Event::TurnStarted { .. }
+            | Event::TurnWaiting { .. }
+            | Event::ToolsMoved { .. }
+            | Event::ToolAsked { .. }
             | Event::PromptRead { .. }
             | Event::TextAdded { .. }
             | Event::ReasoningAdded { .. }

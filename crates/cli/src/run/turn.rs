@@ -125,6 +125,11 @@ impl Turn<'_> {
     ) -> Result<Option<Ended>, Failure> {
         match &event {
             Event::TurnStarted { turn, .. } if *turn == self.id => show.event(&event),
+            Event::TurnWaiting { turn, after_ms, .. } if *turn == self.id => {
+                let wait = params! { seconds = after_ms.div_ceil(1_000) };
+                waiting.set_message(self.session.out.say("chat.patience", &wait));
+                show.event(&event);
+            }
             Event::PromptRead {
                 turn, done, total, ..
             } if *turn == self.id => {
@@ -165,6 +170,9 @@ impl Turn<'_> {
             }
             Event::Missed => return self.catch_up(show).await,
             Event::TurnStarted { .. }
+            | Event::TurnWaiting { .. }
+            | Event::ToolsMoved { .. }
+            | Event::ToolAsked { .. }
             | Event::PromptRead { .. }
             | Event::TextAdded { .. }
             | Event::ReasoningAdded { .. }

@@ -57,6 +57,13 @@ pub(crate) fn stats(out: &Out, stats: &TurnStats) -> String {
                 None => out.say("stats.read", &params! { tokens = read }),
             }
         }),
+        // Most answers cost less than a cent.
+        stats.cost.map(|cost| {
+            out.say(
+                "stats.cost",
+                &params! { dollars = format!("{:.6}", cost.dollars) },
+            )
+        }),
     ];
     said.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

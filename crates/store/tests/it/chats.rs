@@ -1,4 +1,6 @@
-use plimsoll_store::{End, Finish, Limited, Message, Piece, Role, Shown, Store, StoreError};
+use plimsoll_store::{
+    CostBy, End, Event, Finish, Limited, Message, Piece, Role, Shown, Store, StoreError, UsageRecord,
+};
 use serde_json::json;
 
 use crate::fresh;
@@ -47,6 +49,7 @@ async fn a_turn_is_kept_word_by_word() {
         let piece = Piece {
             text: text.into(),
             reasoning: reasoning.into(),
+            ..Piece::default()
         };
         store.append(&answer.id, piece).await.unwrap();
     }
@@ -340,4 +343,67 @@ async fn who_asks_at_once_is_served_in_turn() {
         .collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..200).collect::<Vec<_>>(), "not one piece is lost");
+}
+
+#[tokio::test]
+async fn what_an_answer_is_made_of_and_what_it_took_are_kept_in_order() {
+    let (_folder, store) = fresh().await;
+    let chat = store.create_conversation(None, 1).await.unwrap();
+    store.add_user_message(&chat.id, "Look it up.", 1).await.unwrap();
+    let answer = store.begin_answer(&chat.id, 1).await.unwrap();
+    let event = |body: &str| Event {
+        kind: "row".into(),
+        body: body.into(),
+    };
+    let usage = |input, cost| UsageRecord {
+        route: "openai".into(),
+        model: "gpt-5".into(),
+        input,
+        cost,
+        ..UsageRecord::default()
+    };
+    let first = Piece {
+        events: vec![event("\"call \u{1f30a}\""), event("[1, 2]")],
+        usages: vec![usage(Some(20), Some((u64::MAX >> 1, CostBy::Prices)))],
+        ..Piece::default()
+    };
+    store.append(&answer.id, first).await.unwrap();
+    let open = store.open_conversation(&chat.id, 2).await.unwrap();
+    assert_eq!(open.messages[1].events.len(), 2, "shown while it is written");
+    let last = Piece {
+        text: "Deep.".into(),
+        events: vec![event("{}")],
+        usages: vec![usage(None, None)],
+        ..Piece::default()
+    };
+    let ended = store
+        .finish_answer(
+            &answer.id,
+            Finish {
+                last,
+                ..finish(End::Complete, 3)
+            },
+        )
+        .await
+        .unwrap();
+    let bodies: Vec<&str> = ended.events.iter().map(|event| event.body.as_str()).collect();
+    assert_eq!(bodies, ["\"call \u{1f30a}\"", "[1, 2]", "{}"]);
+    assert_eq!(
+        store.usages(&answer.id).await.unwrap(),
+        [
+            usage(Some(20), Some((u64::MAX >> 1, CostBy::Prices))),
+            usage(None, None)
+        ],
+        "unknown stays unknown"
+    );
+    let late = store
+        .append(
+            &answer.id,
+            Piece {
+                events: vec![event("{}")],
+                ..Piece::default()
+            },
+        )
+        .await;
+    assert!(matches!(late, Err(StoreError::AlreadyEnded { .. })), "{late:?}");
 }

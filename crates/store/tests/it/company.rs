@@ -71,6 +71,7 @@ async fn a_closed_store_ends_its_own_running_answers_for_the_next_one() {
             Piece {
                 text: "Half a".into(),
                 reasoning: "thought".into(),
+                ..Piece::default()
             },
         )
         .await

@@ -10,6 +10,8 @@ import { routerModels, useLive } from "@/state/live";
 import { useModelName, useShelves } from "@/state/models";
 import { keepDraft, useView } from "@/state/view";
 
+import { ToolSwitch } from "./ToolSwitch";
+
 const GROWS_BY_ITSELF = globalThis.CSS?.supports?.("field-sizing", "content") ?? true;
 
 interface ComposerProps {
@@ -92,6 +94,7 @@ export function Composer({ conversation, model, busy, answering, onSend, onStop 
       />
       <div className="flex items-center gap-1 pr-2 pb-2 pl-2">
         <ModelButton model={model} />
+        {conversation !== "" && <ToolSwitch conversation={conversation} />}
         <span id="composer-hint" className="sr-only">
           {t("chat.hint")}
         </span>

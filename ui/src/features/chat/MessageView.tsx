@@ -7,10 +7,13 @@ import { CopyButton } from "@/components/CopyButton";
 import { FaultCard, type FixActions } from "@/components/FaultCard";
 import { Fold } from "@/components/Fold";
 import { Tip } from "@/components/Tip";
+import { faultTitle } from "@/i18n/faults";
 import { useFormat } from "@/i18n/format";
 import { Markdown } from "@/markdown";
 import type { Writing } from "@/state/hear";
-import type { Message, TurnStats } from "@/wire/wire";
+import type { Fault, Message, TurnStats } from "@/wire/wire";
+
+import { ToolCards, ToolQuestion } from "./ToolCards";
 
 /**
  * One message. An answer that is being written and the same answer when it is finished are one component, so
@@ -47,9 +50,17 @@ export function MessageView({
       className="message group/message min-h-16"
     >
       {reasoning !== "" && <Reasoning text={reasoning} now={writing !== undefined && text === ""} />}
+      <ToolCards tools={message?.tools ?? writing?.tools ?? []} now={writing !== undefined} />
+      {writing?.asked && <ToolQuestion asked={writing.asked} />}
       {text !== "" && <Markdown text={text} streaming={writing !== undefined} />}
-      {writing && text === "" && reasoning === "" && (
-        <PromptProgress {...(writing.prompt ? { prompt: writing.prompt } : {})} />
+      {writing && text === "" && reasoning === "" && !writing.asked && (
+        <>
+          {writing.patience ? (
+            <Patience patience={writing.patience} />
+          ) : (
+            <PromptProgress {...(writing.prompt ? { prompt: writing.prompt } : {})} />
+          )}
+        </>
       )}
       {message && <EndNote message={message} />}
       {message?.fault && <FaultCard fault={message.fault} fixes={fixes} className="mt-3" />}
@@ -64,6 +75,23 @@ export function MessageView({
         {message?.stats && <Stats stats={message.stats} />}
       </div>
     </article>
+  );
+}
+
+/** Fractions of a cent count: most answers cost less than one. */
+function dollars(amount: number): string {
+  return amount === 0 || amount >= 0.01 ? amount.toFixed(2) : amount.toPrecision(2);
+}
+
+function Patience({ patience }: { patience: { afterMs: number; fault: Fault } }) {
+  const { t } = useTranslation();
+  return (
+    <p role="status" className="num text-sm text-ink-3">
+      {t("chat.patience", {
+        why: faultTitle(t, patience.fault),
+        seconds: Math.max(1, Math.round(patience.afterMs / 1000)),
+      })}
+    </p>
   );
 }
 
@@ -124,9 +152,14 @@ function Stats({ stats }: { stats: TurnStats }) {
   const { t } = useTranslation();
   const format = useFormat();
   const parts = [stats.route === "local" ? t("chat.local") : stats.route];
+  if (stats.cost !== undefined)
+    parts.push(t(`chat.cost.${stats.cost.by}`, { dollars: dollars(stats.cost.dollars) }));
   if (stats.decodeTps !== undefined) parts.push(t("chat.tps", { value: format.number(stats.decodeTps) }));
   if (stats.firstTokenMs !== undefined) {
     parts.push(t("chat.firstToken", { time: format.seconds(stats.firstTokenMs / 1000) }));
+  }
+  if (stats.toolsLeftOut && stats.toolsLeftOut.length > 0) {
+    parts.push(t("chat.toolsLeftOut", { names: stats.toolsLeftOut.join(", ") }));
   }
   if (stats.completionTokens !== undefined) parts.push(t("chat.tokens", { n: stats.completionTokens }));
   const line = (

@@ -16,15 +16,15 @@ import { mainPool, poolsOf } from "@/gauge/pools";
 import { useFormat } from "@/i18n/format";
 import { cx } from "@/lib/cx";
 import { faultTitle } from "@/i18n/faults";
-import { useAsk, useTell } from "@/state/ask";
+import { useAsk, useHost, useTell } from "@/state/ask";
 import { isActive, useLive } from "@/state/live";
-import { aboutOf, type Choosable, useShelves } from "@/state/models";
+import { aboutOf, type Choosable, useCloudShelf, useShelves } from "@/state/models";
 import { chooseModel, useView } from "@/state/view";
 
 import { FitPill, pagesOf } from "./pills";
 
 interface Shelf {
-  value: "disk" | "offered";
+  value: "disk" | "cloud" | "offered";
   items: Choosable[];
 }
 
@@ -36,23 +36,48 @@ export function PickerBody({ close }: { close: () => void }) {
   const fallback = useLive((live) => live.defaultModel);
   const selected = useView((view) => view.chosen[conversation]) ?? fallback;
   const { disk, offered } = useShelves();
+  const cloud = useCloudShelf();
+  const host = useHost();
   const load = useTell("router/load");
   const { acquire, dialog } = useAcquire();
   const [lit, setLit] = useState<string>();
-  const seen = [...disk, ...offered].find((model) => model.id === lit);
+  const seen = [...disk, ...cloud, ...offered].find((model) => model.id === lit);
   const groups: Shelf[] = [
     { value: "disk" as const, items: disk },
+    { value: "cloud" as const, items: cloud },
     { value: "offered" as const, items: offered },
   ].filter((group) => group.items.length > 0);
 
+  /** What the other model cannot take of this conversation is told before anything is sent. */
+  async function tellLosses(model: string) {
+    if (conversation === "") return;
+    try {
+      const { images, thoughts, calls, leaves } = await host.call("routes/losses", { conversation, model });
+      const lost = [
+        ...(images > 0 ? [t("picker.lostImages", { n: images })] : []),
+        ...(thoughts > 0 ? [t("picker.lostThoughts", { n: thoughts })] : []),
+        ...(calls > 0 ? [t("picker.lostCalls", { n: calls })] : []),
+        ...(leaves ? [t("picker.leaves")] : []),
+      ];
+      if (lost.length > 0) say(lost.join(" "));
+    } catch {
+      // The turn itself says what is wrong.
+    }
+  }
+
   function choose(model: Choosable) {
-    if (model.disk) {
+    if (model.cloud) {
+      chooseModel(conversation, model.id);
+      void tellLosses(model.id);
+      close();
+    } else if (model.disk) {
       if (model.disk.state !== "ready" || !model.disk.chat) {
         close();
         void navigate({ to: "/models", search: { model: model.id } });
         return;
       }
       chooseModel(conversation, model.id);
+      void tellLosses(model.id);
       if (model.loaded?.status !== "ready" && model.loaded?.status !== "loading") {
         load.mutate({ model: model.id, wishes: {} }, { onError: ({ fault }) => say(faultTitle(t, fault)) });
       }
@@ -98,7 +123,13 @@ export function PickerBody({ close }: { close: () => void }) {
               {(group: Shelf) => (
                 <Autocomplete.Group key={group.value} items={group.items} className="not-first:mt-2">
                   <Autocomplete.GroupLabel className="px-3 pt-1.5 pb-1 text-xs font-medium text-ink-3">
-                    {group.value === "disk" ? t("picker.onDisk") : t("picker.catalog")}
+                    {t(
+                      group.value === "disk"
+                        ? "picker.onDisk"
+                        : group.value === "cloud"
+                          ? "picker.cloud"
+                          : "picker.catalog",
+                    )}
                   </Autocomplete.GroupLabel>
                   <Autocomplete.Collection>
                     {(model: Choosable) => (
@@ -161,13 +192,25 @@ function Preview({ model }: { model: Choosable }) {
     lines.push([t("models.parameters"), format.count(model.plan.model.parameters)]);
     lines.push([t("gauge.contextSize"), t("picker.pages", { pages: pagesOf(model.plan.settings.context) })]);
   }
+  if (model.cloud?.context !== undefined) {
+    lines.push([t("gauge.contextSize"), t("picker.pages", { pages: pagesOf(model.cloud.context) })]);
+  }
+  if (model.cloud?.prices) {
+    const { input, output, checked } = model.cloud.prices;
+    lines.push([t("picker.price"), t("picker.priceValue", { input, output })]);
+    lines.push([t("picker.priceOf"), checked]);
+  }
   if (model.entry) lines.push([t("models.licence"), model.entry.licence.name]);
   return (
     <div className="flex flex-col gap-4">
       <div>
         <p className="text-base font-semibold">{model.name}</p>
         <p className="line-clamp-3 text-sm text-ink-2">
-          {aboutOf(model.entry, format.language) ?? model.disk?.path}
+          {model.cloud
+            ? t(model.cloud.ownServer ? "picker.ownServer" : "picker.atProvider", {
+                name: model.cloud.provider,
+              })
+            : (aboutOf(model.entry, format.language) ?? model.disk?.path)}
         </p>
       </div>
       {pool && <LoadGauge pool={pool} width={68} height={168} labels={160} />}
@@ -205,17 +248,21 @@ function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) 
           )}
         </span>
         <span className="num block truncate text-xs text-ink-3">
-          {why
-            ? reasonText(t, format, why)
-            : model.disk?.state === "incomplete" || model.disk?.state === "damaged"
-              ? t(`models.state.${model.disk.state}`)
-              : model.disk && !model.disk.chat
-                ? t("picker.base")
-                : model.loaded?.status === "ready"
-                  ? t("picker.loaded")
-                  : model.disk
-                    ? format.bytes(model.bytes)
-                    : t("picker.toDownload", { bytes: model.bytes })}
+          {model.cloud
+            ? t(model.cloud.ownServer ? "picker.ownServer" : "picker.atProvider", {
+                name: model.cloud.provider,
+              })
+            : why
+              ? reasonText(t, format, why)
+              : model.disk?.state === "incomplete" || model.disk?.state === "damaged"
+                ? t(`models.state.${model.disk.state}`)
+                : model.disk && !model.disk.chat
+                  ? t("picker.base")
+                  : model.loaded?.status === "ready"
+                    ? t("picker.loaded")
+                    : model.disk
+                      ? format.bytes(model.bytes)
+                      : t("picker.toDownload", { bytes: model.bytes })}
         </span>
         {moving && (
           <Bar
@@ -252,10 +299,10 @@ function ModelRow({ model, selected }: { model: Choosable; selected: boolean }) 
           </>
         )}
         <span className="flex w-22 justify-start">
-          <FitPill plan={model.plan} against={model.against} />
+          {!model.cloud && <FitPill plan={model.plan} against={model.against} />}
         </span>
         <span className="w-4 max-sm:hidden">
-          {!model.disk && !moving && model.plan?.verdict !== "tooBig" && (
+          {!model.disk && !model.cloud && !moving && model.plan?.verdict !== "tooBig" && (
             <ArrowDownToLine size={15} className="text-ink-3" aria-label={t("picker.download")} />
           )}
         </span>

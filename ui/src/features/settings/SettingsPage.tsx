@@ -18,6 +18,7 @@ import { Engines } from "./Engines";
 import { Folders } from "./Folders";
 import { Group, Row } from "./Group";
 import { HubSite } from "./HubSite";
+import { Providers } from "./Providers";
 import { Shortcuts } from "./Shortcuts";
 
 const SECTIONS = [
@@ -25,6 +26,7 @@ const SECTIONS = [
   "engines",
   "folders",
   "hub",
+  "providers",
   "endpoint",
   "shortcuts",
   "about",
@@ -55,7 +57,8 @@ export function SettingsPage() {
   // Only when the lists above it have their height does a section stay where it was scrolled to.
   const engines = useAsk("engines/list", {});
   const hub = useAsk("hub/read", {});
-  const settled = !engines.isPending && !hub.isPending && !settings.isPending;
+  const providers = useAsk("providers/list", {});
+  const settled = !engines.isPending && !hub.isPending && !providers.isPending && !settings.isPending;
   useEffect(() => {
     if (section && settled) document.getElementById(section)?.scrollIntoView({ block: "start" });
   }, [section, settled]);
@@ -142,6 +145,7 @@ export function SettingsPage() {
           <Engines />
           <Folders />
           <HubSite wanted={section === "hub"} />
+          <Providers />
           <Endpoint on={now.endpoint !== false} onChange={(endpoint) => set({ endpoint })} />
           <Shortcuts />
 

@@ -1,4 +1,4 @@
-import type { Calls, Fault, HubSite, Message, Setup, TurnStats } from "@/wire/wire";
+import type { Calls, Fault, HubSite, Message, ProviderEntry, Providers, Setup, TurnStats } from "@/wire/wire";
 
 import type { CallName } from "../host";
 import {
@@ -40,6 +40,43 @@ function hub(world: World): HubSite {
   };
 }
 
+function providers(world: World): Providers {
+  const known: Pick<ProviderEntry, "id" | "name" | "protocol" | "baseUrl" | "ownServer" | "custom">[] = [
+    {
+      id: "openai",
+      name: "OpenAI",
+      protocol: "openaiResponses",
+      baseUrl: "https://api.openai.com/v1",
+      ownServer: false,
+      custom: false,
+    },
+    {
+      id: "ollama",
+      name: "Ollama",
+      protocol: "openaiChat",
+      baseUrl: "http://127.0.0.1:11434/v1",
+      ownServer: true,
+      custom: false,
+    },
+    ...world.endpoints.map((own) => ({ ...own, ownServer: false, custom: true })),
+  ];
+  return {
+    keysIn: "keyring",
+    providers: known.map((one) => ({
+      ...one,
+      key: world.keys.has(one.id) ? "keyring" : "nowhere",
+      keyOptional: one.ownServer,
+      models: (world.cloudModels.get(one.id) ?? []).map((name) => ({
+        id: `@${one.id}/${name}`,
+        name,
+        context: 128_000,
+        images: true,
+        tools: true,
+      })),
+    })),
+  };
+}
+
 /** The same table that the core has, over the scripted world. */
 export function callTable(world: World): CallTable {
   const library = () => ({
@@ -52,7 +89,7 @@ export function callTable(world: World): CallTable {
   const summaries = (trash: boolean) =>
     world.conversations
       .filter((one) => (one.deletedAt !== undefined) === trash)
-      .map(({ messages: _messages, running: _running, ...summary }) => summary)
+      .map(({ messages: _messages, tools: _tools, running: _running, ...summary }) => summary)
       .toSorted((a, b) => b.updatedAt - a.updatedAt);
   const conversation = (id: string) => world.find(id) ?? refuse("notFound", ["newConversation"]);
   const engines = () => ({ engines: world.engines, available: ["cuda", "vulkan", "cpu"] });
@@ -227,6 +264,7 @@ export function callTable(world: World): CallTable {
         title: "",
         createdAt: now(),
         updatedAt: now(),
+        tools: { on: false, folders: [], allowed: [] },
         messages: [],
         ...(model ? { model } : {}),
       };
@@ -251,6 +289,11 @@ export function callTable(world: World): CallTable {
       world.changed(one);
       return {};
     },
+    "conversations/setTools": ({ id, tools }) => {
+      conversation(id).tools = tools;
+      return {};
+    },
+    "tools/answer": () => ({}),
     "turn/start": ({ conversation: id, text, model }) => {
       const one = conversation(id);
       if (one.running !== undefined) refuse("busy", ["retry"]);
@@ -307,6 +350,38 @@ export function callTable(world: World): CallTable {
       world.emit({ type: "settingsChanged" });
       return {};
     },
+    "providers/list": () => providers(world),
+    "providers/setKey": ({ id, key }) => {
+      if (key === "") world.keys.delete(id);
+      else world.keys.add(id);
+      world.emit({ type: "settingsChanged" });
+      return providers(world);
+    },
+    "providers/save": ({ name, baseUrl, protocol }) => {
+      world.endpoints.push({ id: `own-${world.endpoints.length + 1}`, name, baseUrl, protocol });
+      world.emit({ type: "settingsChanged" });
+      return providers(world);
+    },
+    "providers/remove": ({ id }) => {
+      world.endpoints = world.endpoints.filter((one) => one.id !== id);
+      world.emit({ type: "settingsChanged" });
+      return providers(world);
+    },
+    "providers/models": ({ id }) => {
+      if (id === "openai" && !world.keys.has(id)) refuse("routeKey", ["setKey"]);
+      return { models: ["small-1", "large-1"] };
+    },
+    "providers/choose": ({ id, models }) => {
+      world.cloudModels.set(id, models);
+      world.emit({ type: "settingsChanged" });
+      return providers(world);
+    },
+    "routes/losses": ({ model }) => ({
+      images: 0,
+      thoughts: 0,
+      calls: 0,
+      leaves: model.startsWith("@openai/"),
+    }),
     "hub/read": () => hub(world),
     "hub/setToken": ({ token }) => {
       world.token = token === "" ? "nowhere" : "file";

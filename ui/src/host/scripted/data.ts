@@ -335,7 +335,15 @@ export function answerMessage(text: string, at: number, more: Partial<Message> =
 }
 
 export function conversation(title: string, at: number, messages: Message[]): Conversation {
-  return { id: freshId("c"), title, createdAt: at, updatedAt: at, model: "qwen3-8b:Q4_K_M", messages };
+  return {
+    id: freshId("c"),
+    title,
+    createdAt: at,
+    updatedAt: at,
+    model: "qwen3-8b:Q4_K_M",
+    tools: { on: false, folders: [], allowed: [] },
+    messages,
+  };
 }
 
 export function history(now: number): Conversation[] {

@@ -6,6 +6,7 @@ import type {
   Fault,
   LibraryModel,
   MachineOverrides,
+  ProviderProtocol,
   Router,
   Sample,
   Settings,
@@ -49,6 +50,10 @@ export class World {
   offline = false;
   comparing: Comparing | undefined;
   compared = false;
+  /** Providers with a key. */
+  keys = new Set<string>();
+  endpoints: { id: string; name: string; baseUrl: string; protocol: ProviderProtocol }[] = [];
+  cloudModels = new Map<string, string[]>();
   /** Other programs cannot be let in. */
   portTaken = false;
   /** How many messages are refused yet. */
@@ -98,7 +103,7 @@ export class World {
   }
 
   changed(conversation: Conversation): void {
-    const { messages: _messages, running: _running, ...summary } = conversation;
+    const { messages: _messages, tools: _tools, running: _running, ...summary } = conversation;
     this.emit({ type: "conversationChanged", conversation: summary });
   }
 

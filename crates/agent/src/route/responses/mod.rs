@@ -1,0 +1,7 @@
+//! `POST /responses`, without anything kept at the provider.
+
+mod body;
+mod event;
+
+pub(super) use body::body;
+pub(super) use event::Reader;
