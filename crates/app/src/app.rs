@@ -148,7 +148,13 @@ impl App {
         );
         Ok(Arc::new(Self {
             planner,
-            engines: Arc::new(EngineShelf::new(kept, config.catalog, hub, jobs.child())),
+            engines: Arc::new(EngineShelf::new(
+                kept,
+                config.catalog,
+                hub,
+                jobs.child(),
+                &config.environment,
+            )),
             transfers: Transfers::open(bus.clone(), store.clone(), jobs.child()).await?,
             setup: SetupOwner::new(bus.clone(), jobs.child()),
             routes: Routes::new(&config, memo.clone(), http.clone())?,

@@ -68,7 +68,7 @@ impl App {
 
     /// The same for an engine.
     pub(crate) fn fetch_engine(&self, choice: Choice) -> String {
-        let id = choice.release.id.clone();
+        let id = choice.id().to_owned();
         let (engines, bus) = (Arc::clone(&self.engines), self.bus.clone());
         self.transfers.start(&id, move |watcher, stop| async move {
             let brought = engines.install(&choice, watcher, &stop).await?;

@@ -238,11 +238,25 @@ pub(crate) struct RemoveArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum EngineCommand {
     List,
-    Install { flavour: Option<String> },
-    Add { path: PathBuf },
-    Use { id: String },
-    Remove { id: String },
-    Check { id: Option<String> },
+    Install {
+        flavour: Option<String>,
+        #[arg(long)]
+        newest: bool,
+    },
+    Newest,
+    Add {
+        path: PathBuf,
+    },
+    Use {
+        id: String,
+    },
+    Back,
+    Remove {
+        id: String,
+    },
+    Check {
+        id: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,10 @@ pub enum Step {
     Version,
     Abilities,
     Devices,
+    /// A few tokens of a model that comes along.
+    Generation,
+    /// Not far slower than the build that is in use.
+    Speed,
 }
 
 impl Step {
@@ -28,6 +32,8 @@ impl Step {
             Self::Version => "version",
             Self::Abilities => "abilities",
             Self::Devices => "devices",
+            Self::Generation => "generation",
+            Self::Speed => "speed",
         }
     }
 }
@@ -180,6 +186,21 @@ pub enum ArchiveProblem {
 }
 
 impl EngineError {
+    /// Whether another build may work where this one did not: the network, the disk and the person are not to blame.
+    #[must_use]
+    pub const fn is_of_the_build(&self) -> bool {
+        matches!(
+            self,
+            Self::EngineIncomplete { .. }
+                | Self::EngineCheckFailed { .. }
+                | Self::IllegalInstruction { .. }
+                | Self::OptionUnknown { .. }
+                | Self::ArchiveRefused { .. }
+                | Self::NoServerThere { .. }
+                | Self::Child(_)
+        )
+    }
+
     /// The last lines of the log that belong to this error.
     #[must_use]
     pub fn tail(&self) -> &[String] {

@@ -11,12 +11,17 @@
 mod engines;
 mod error;
 mod log;
+mod releases;
 mod router;
 
-pub use engines::{Abilities, Check, Checked, Engine, Engines, Origin, Release};
+pub use engines::{Abilities, Check, Checked, Engine, Engines, Origin, Release, Skipped};
 pub use error::{ArchiveProblem, EngineError, Step, Trouble};
 pub use log::{
     Buffer, BufferKind, Cause, FileProblem, GpuProblem, Memory, OptionProblem, Part, cause, held_back,
+};
+pub use releases::{
+    AssetName, Backing, Build, Choices, LIST_BYTES_MAX, ListError, Misfit, NoChoice, Offer, Passed,
+    ReleaseAsset, ReleaseList, Toolkit, Why, choose,
 };
 pub use router::{
     Client, Desk, DeskConfig, Front, Loaded, ModelPlan, ModelState, ModelStatus, Ports, Progress, Proof,

@@ -22,6 +22,7 @@ mod listing;
 mod metadata;
 mod moved;
 mod patience;
+mod read;
 mod remote_header;
 mod repair;
 mod search;

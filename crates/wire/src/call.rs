@@ -4,8 +4,9 @@ use ts_rs::TS;
 use crate::{
     Anchor, BenchReply, CatalogReply, Check, Conversation, ConversationSummary, Duplicates, Endpoint,
     EngineList, Folders, HubFit, HubSearch, HubSite, HubVariants, Library, LibraryModel, Machine,
-    MachineDetails, MachineOverrides, Plan, PlanWishes, ProviderModels, ProviderProtocol, Providers,
-    Recommendation, RouteLosses, Router, Settings, Setup, Status, ToolAnswer, ToolSettings, VerifyReply,
+    MachineDetails, MachineOverrides, NewestEngines, Plan, PlanWishes, ProviderModels, ProviderProtocol,
+    Providers, Recommendation, RouteLosses, Router, Settings, Setup, Status, ToolAnswer, ToolSettings,
+    VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -159,10 +160,15 @@ calls! {
     "engines/list" ListEngines {} -> EngineList;
     "engines/add" AddEngine { path: String } -> EngineList;
     "engines/use" UseEngine { id: String } -> EngineList;
+    /// Asks for the newest official release; nothing is fetched.
+    "engines/newest" ReadNewestEngines {} -> NewestEngines;
+    /// Back to the engine that was in use before.
+    "engines/rollBack" RollBackEngine {} -> EngineList;
     "engines/remove" RemoveEngine { id: String } -> EngineList;
     "engines/check" CheckEngine { id: String } -> Check;
-    /// Fetches the pinned official build for this machine, or the named flavour.
-    "engines/install" InstallEngine { #[serde(default)] #[ts(optional)] flavour: Option<String> } -> Started;
+    /// Fetches the pinned official build for this machine, or the named flavour; `newest`: of the release that
+    /// `engines/newest` named, in place of the engine in use.
+    "engines/install" InstallEngine { #[serde(default)] #[ts(optional)] flavour: Option<String>, #[serde(default)] #[ts(optional)] newest: Option<bool> } -> Started;
     "router/read" ReadRouter {} -> Router;
     /// Makes the model ready (starting engine and router if needed); progress comes as `routerChanged`.
     "router/load" LoadModel { model: String, #[serde(default)] wishes: PlanWishes } -> Router;

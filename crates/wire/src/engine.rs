@@ -7,8 +7,54 @@ use crate::{Fault, PlanMemory, Range, Reason};
 #[serde(rename_all = "camelCase")]
 pub struct EngineList {
     pub engines: Vec<EngineBuild>,
+    /// The engine that was in use before, which one step brings back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub previous: Option<String>,
     /// Flavours that `engine install` could fetch for this machine, best first.
     pub available: Vec<String>,
+    /// The same, each with why it is offered.
+    pub offers: Vec<EngineOffer>,
+    /// Builds for this system that are not offered, and why.
+    pub passed: Vec<EnginePassed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct EngineOffer {
+    /// `cuda-13.4`, `vulkan`, `cpu`, …
+    pub flavour: String,
+    pub why: Reason,
+    /// To be fetched.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct EnginePassed {
+    /// The name of the file.
+    pub name: String,
+    pub why: Reason,
+}
+
+/// The newest official release, and what it has for this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct NewestEngines {
+    pub tag: String,
+    /// A build of this release is in use already.
+    pub in_use: bool,
+    pub offers: Vec<EngineOffer>,
+    pub passed: Vec<EnginePassed>,
+}
+
+/// A build that was tried first and did not work here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SkippedEngine {
+    pub flavour: String,
+    /// In the engine's words.
+    pub problem: String,
 }
 
 /// One llama.cpp build that we know how to start.
@@ -24,6 +70,9 @@ pub struct EngineBuild {
     pub in_use: bool,
     /// `added` (the user's own) or `release` (downloaded by us).
     pub origin: String,
+    /// Better ones that were tried before it.
+    #[serde(default)]
+    pub instead_of: Vec<SkippedEngine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub fault: Option<Fault>,

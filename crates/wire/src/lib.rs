@@ -26,8 +26,8 @@ pub use chat::{
     Answered, ChatEnd, Conversation, ConversationSummary, Cost, CostBy, Message, Role, TurnStats,
 };
 pub use engine::{
-    BenchReply, Check, CheckStep, EngineBuild, EngineList, LoadStage, LoadedModel, ModelStatus, Proof,
-    ProofLayers, ProofPart, ProofPool, Router, Served,
+    BenchReply, Check, CheckStep, EngineBuild, EngineList, EngineOffer, EnginePassed, LoadStage, LoadedModel,
+    ModelStatus, NewestEngines, Proof, ProofLayers, ProofPart, ProofPool, Router, Served, SkippedEngine,
 };
 pub use event::Event;
 pub use fault::{Fault, FaultCode, Fix, Param, Params, Reason};

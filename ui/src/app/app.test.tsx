@@ -343,6 +343,18 @@ describe("settings", () => {
     expect(await screen.findByText("b11429-cuda passed every check")).toBeVisible();
     expect(screen.getByText("Sees its devices")).toBeVisible();
   });
+
+  it("offers a newer release of the engine and fetches it only when asked", async () => {
+    const { user, bodies } = open("ready,frozen", "/settings");
+    await user.click(await screen.findByRole("button", { name: "Look for a newer release" }));
+    expect(await screen.findByText("b11459 is the newest release.")).toBeVisible();
+    expect(bodies("engines/install")).toEqual([]);
+    await user.click(screen.getByRole("button", { name: "Take cuda-13.4 of b11459" }));
+    await waitFor(() => expect(bodies("engines/install")).toEqual([{ flavour: "cuda-13.4", newest: true }]));
+    await user.click(screen.getByRole("button", { name: "Why these" }));
+    expect(screen.getByText(/its driver 580.95.05 runs this CUDA/)).toBeVisible();
+    expect(screen.getByText("Nothing here that it would compute with.")).toBeVisible();
+  });
 });
 
 describe("the status bar", () => {

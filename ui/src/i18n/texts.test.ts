@@ -89,10 +89,14 @@ describe("the language", () => {
 
 describe("reasons and notes", () => {
   const read = (path: string) => readFileSync(join(import.meta.dirname, "../../../crates", path), "utf8");
-  const note = read("hardware/src/note.rs");
-  const notes = [...note.matchAll(/^ {4}([A-Z]\w+) \{/gm)].map(
-    ([, name = ""]) => `${name[0]?.toLowerCase()}${name.slice(1)}`,
-  );
+  const variants = (source: string) =>
+    [...source.matchAll(/^ {4}([A-Z]\w+) \{/gm)].map(
+      ([, name = ""]) => `${name[0]?.toLowerCase()}${name.slice(1)}`,
+    );
+  const notes = variants(read("hardware/src/note.rs"));
+  // Why a build of the engine is offered or passed over.
+  const [fits = ""] = read("engine/src/releases/fit.rs").split("type Rank");
+  const builds = variants(fits);
   const reasons = [...read("planner/src/why.rs").matchAll(/\(\s*"(\w+)",\s*vec!/g)].map(
     ([, code = ""]) => code,
   );
@@ -108,7 +112,7 @@ describe("reasons and notes", () => {
   const passed = [...odd.matchAll(/"(\w+)"/g)]
     .map(([, word = ""]) => word)
     .filter((word) => !/^(path|limit)$/.test(word));
-  const all = [...new Set([...notes, ...reasons, ...told, ...pulled, ...passed])];
+  const all = [...new Set([...notes, ...reasons, ...told, ...pulled, ...passed, ...builds])];
 
   it("finds the codes in the core", () => {
     expect(notes.length).toBeGreaterThan(20);
@@ -116,6 +120,7 @@ describe("reasons and notes", () => {
     expect(told).toContain("cpuFallback");
     expect(pulled).toContain("catalogDiffers");
     expect(passed).toContain("folderGone");
+    expect(builds).toContain("driverTooOld");
   });
 
   it.each(all)("%s has a text", (code) => {

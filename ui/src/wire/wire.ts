@@ -485,13 +485,57 @@ backends: Array<string>, folder: string, inUse: boolean,
 /**
  * `added` (the user's own) or `release` (downloaded by us).
  */
-origin: string, fault?: Fault, };
+origin: string, 
+/**
+ * Better ones that were tried before it.
+ */
+insteadOf: Array<SkippedEngine>, fault?: Fault, };
 
 export type EngineList = { engines: Array<EngineBuild>, 
 /**
+ * The engine that was in use before, which one step brings back.
+ */
+previous?: string, 
+/**
  * Flavours that `engine install` could fetch for this machine, best first.
  */
-available: Array<string>, };
+available: Array<string>, 
+/**
+ * The same, each with why it is offered.
+ */
+offers: Array<EngineOffer>, 
+/**
+ * Builds for this system that are not offered, and why.
+ */
+passed: Array<EnginePassed>, };
+
+export type EngineOffer = { 
+/**
+ * `cuda-13.4`, `vulkan`, `cpu`, …
+ */
+flavour: string, why: Reason, 
+/**
+ * To be fetched.
+ */
+bytes: number, };
+
+export type EnginePassed = { 
+/**
+ * The name of the file.
+ */
+name: string, why: Reason, };
+
+export type NewestEngines = { tag: string, 
+/**
+ * A build of this release is in use already.
+ */
+inUse: boolean, offers: Array<EngineOffer>, passed: Array<EnginePassed>, };
+
+export type SkippedEngine = { flavour: string, 
+/**
+ * In the engine's words.
+ */
+problem: string, };
 
 export type CheckStep = { 
 /**
@@ -993,11 +1037,15 @@ export type AddEngine = { path: string, };
 
 export type UseEngine = { id: string, };
 
+export type ReadNewestEngines = Record<symbol, never>;
+
+export type RollBackEngine = Record<symbol, never>;
+
 export type RemoveEngine = { id: string, };
 
 export type CheckEngine = { id: string, };
 
-export type InstallEngine = { flavour?: string, };
+export type InstallEngine = { flavour?: string, newest?: boolean, };
 
 export type ReadRouter = Record<symbol, never>;
 
@@ -1101,6 +1149,8 @@ export interface Calls {
   "engines/list": { body: ListEngines; reply: EngineList };
   "engines/add": { body: AddEngine; reply: EngineList };
   "engines/use": { body: UseEngine; reply: EngineList };
+  "engines/newest": { body: ReadNewestEngines; reply: NewestEngines };
+  "engines/rollBack": { body: RollBackEngine; reply: EngineList };
   "engines/remove": { body: RemoveEngine; reply: EngineList };
   "engines/check": { body: CheckEngine; reply: Check };
   "engines/install": { body: InstallEngine; reply: Started };

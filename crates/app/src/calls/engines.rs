@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use plimsoll_engine::RouterState;
 use plimsoll_wire::{
-    AddEngine, Check, CheckEngine, EngineList, Event, FaultCode, InstallEngine, ListEngines, RemoveEngine,
-    Started, UseEngine,
+    AddEngine, Check, CheckEngine, EngineList, Event, FaultCode, InstallEngine, ListEngines, NewestEngines,
+    ReadNewestEngines, RemoveEngine, RollBackEngine, Started, UseEngine,
 };
 
 use crate::app::App;
@@ -32,6 +32,21 @@ pub(super) async fn use_engine(app: Arc<App>, call: UseEngine) -> Result<EngineL
     list(&app).await
 }
 
+pub(super) async fn newest_engines(app: Arc<App>, _: ReadNewestEngines) -> Result<NewestEngines, Failed> {
+    let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
+    app.engines.newest(&machine).await
+}
+
+pub(super) async fn roll_back_engine(app: Arc<App>, _: RollBackEngine) -> Result<EngineList, Failed> {
+    let to = app.engines.kept.previous()?;
+    if running_engine(&app).is_some_and(|running| Some(running) != to) {
+        end_router(&app).await?;
+    }
+    app.engines.kept.roll_back().await?;
+    app.bus.tell(Event::EnginesChanged);
+    list(&app).await
+}
+
 pub(super) async fn remove_engine(app: Arc<App>, call: RemoveEngine) -> Result<EngineList, Failed> {
     if running_engine(&app).is_some_and(|running| running == call.id) {
         end_router(&app).await?;
@@ -47,7 +62,12 @@ pub(super) async fn check_engine(app: Arc<App>, call: CheckEngine) -> Result<Che
 
 pub(super) async fn install_engine(app: Arc<App>, call: InstallEngine) -> Result<Started, Failed> {
     let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
-    let choice = app.engines.choice(&machine, call.flavour.as_deref())?;
+    let flavour = call.flavour.as_deref();
+    let choice = if call.newest == Some(true) {
+        app.engines.newest_choice(&machine, flavour)?
+    } else {
+        app.engines.choice(&machine, flavour)?
+    };
     Ok(Started {
         id: app.fetch_engine(choice),
     })

@@ -51,6 +51,8 @@ pub(crate) fn table() -> Table<App> {
         .on(engines::list_engines)
         .on(engines::add_engine)
         .on(engines::use_engine)
+        .on(engines::newest_engines)
+        .on(engines::roll_back_engine)
         .on(engines::remove_engine)
         .on(engines::check_engine)
         .on(engines::install_engine)

@@ -141,7 +141,7 @@ async fn work(app: &App, model: &str, quant: &str, licence_accepted: bool) -> Re
         app.models.check_licence(order, licence_accepted).await?;
     }
     let engine = match app.engines.kept.in_use() {
-        Ok(engine) if engine.binary.is_file() => None,
+        Ok(engine) if engine.missing().is_empty() => None,
         Ok(_) | Err(plimsoll_engine::EngineError::NoEngine) => {
             let machine = app.machine.read(Freshness::Known, RamSpeed::AsKnown).await?;
             Some(app.engines.choice(&machine, None)?)

@@ -10,15 +10,11 @@ use crate::fault::ToFault;
 
 pub(crate) fn engine_build(build: &engine::Engine, in_use: Option<&str>) -> wire::EngineBuild {
     let folder = build.folder();
-    let gone = (!build.binary.is_file()).then(|| {
+    let missing = build.missing();
+    let gone = (!missing.is_empty()).then(|| {
         engine::EngineError::EngineIncomplete {
             folder: folder.clone(),
-            missing: build
-                .binary
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .into_iter()
-                .collect(),
+            missing,
         }
         .to_fault()
     });
@@ -33,6 +29,14 @@ pub(crate) fn engine_build(build: &engine::Engine, in_use: Option<&str>) -> wire
             engine::Origin::Release => "release",
         }
         .to_owned(),
+        instead_of: build
+            .instead_of
+            .iter()
+            .map(|skipped| wire::SkippedEngine {
+                flavour: skipped.flavour.clone(),
+                problem: skipped.problem.clone(),
+            })
+            .collect(),
         fault: gone,
     }
 }

@@ -20,7 +20,7 @@ use plimsoll_wire::Reason;
 use serde::Serialize;
 
 /// The domain's reasons and notes serialise as `{code, params}` by themselves.
-fn reason(told: &impl Serialize) -> Reason {
+pub(crate) fn reason(told: &impl Serialize) -> Reason {
     let read = serde_json::to_value(told).and_then(serde_json::from_value);
     read.unwrap_or_else(|problem| {
         tracing::error!(%problem, "a reason without a code");

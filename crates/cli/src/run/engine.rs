@@ -1,6 +1,6 @@
 use plimsoll_wire::{
-    AddEngine, CheckEngine, Fault, FaultCode, Fix, InstallEngine, ListEngines, Params, RemoveEngine,
-    StopPull, UseEngine,
+    AddEngine, CheckEngine, Fault, FaultCode, Fix, InstallEngine, ListEngines, Params, ReadNewestEngines,
+    RemoveEngine, RollBackEngine, StopPull, UseEngine,
 };
 
 use super::transfer::{self, Followed};
@@ -12,7 +12,15 @@ use crate::show;
 pub(super) async fn engine(session: &Session, command: EngineCommand) -> Result<(), Failure> {
     match command {
         EngineCommand::List => or_interrupted(session, list(session)).await,
-        EngineCommand::Install { flavour } => install(session, flavour).await,
+        EngineCommand::Install { flavour, newest } => install(session, flavour, newest).await,
+        EngineCommand::Newest => {
+            or_interrupted(session, async {
+                let newest = session.ask(ReadNewestEngines {}).await?;
+                session.out.answer(&newest, show::newest_engines);
+                Ok(())
+            })
+            .await
+        }
         EngineCommand::Add { path } => {
             or_interrupted(session, async {
                 let path = path.to_string_lossy().into_owned();
@@ -25,6 +33,14 @@ pub(super) async fn engine(session: &Session, command: EngineCommand) -> Result<
         EngineCommand::Use { id } => {
             or_interrupted(session, async {
                 let engines = session.ask(UseEngine { id }).await?;
+                session.out.answer(&engines, show::engines);
+                Ok(())
+            })
+            .await
+        }
+        EngineCommand::Back => {
+            or_interrupted(session, async {
+                let engines = session.ask(RollBackEngine {}).await?;
                 session.out.answer(&engines, show::engines);
                 Ok(())
             })
@@ -48,9 +64,18 @@ async fn list(session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn install(session: &Session, flavour: Option<String>) -> Result<(), Failure> {
+async fn install(session: &Session, flavour: Option<String>, newest: bool) -> Result<(), Failure> {
     let mut hearing = session.app.hear();
-    let started = session.ask(InstallEngine { flavour }).await?;
+    if newest {
+        // Which one that is has to be asked first.
+        session.ask(ReadNewestEngines {}).await?;
+    }
+    let started = session
+        .ask(InstallEngine {
+            flavour,
+            newest: newest.then_some(true),
+        })
+        .await?;
     let moved = |transfer: &plimsoll_wire::Transfer| session.out.json(transfer);
     match transfer::follow(
         session,

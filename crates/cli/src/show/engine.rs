@@ -1,4 +1,4 @@
-use plimsoll_wire::{Check, EngineList};
+use plimsoll_wire::{Check, EngineList, EngineOffer, EnginePassed, NewestEngines};
 
 use crate::lang::{clean, params};
 use crate::out::{Out, QUIET, styled};
@@ -37,11 +37,56 @@ pub(crate) fn engines(out: &Out, list: &EngineList) -> String {
         }
         lines.push(table.trim_fmt());
     }
-    if !list.available.is_empty() {
-        let available = params! { flavours = clean(&list.available.join(", ")) };
-        lines.push(styled(QUIET, &out.say("engine.available", &available)));
+    for engine in &list.engines {
+        for skipped in &engine.instead_of {
+            let about = params! {
+                id = clean(&engine.id), flavour = clean(&skipped.flavour), problem = clean(skipped.problem.trim())
+            };
+            lines.push(out.say("engine.insteadOf", &about));
+        }
     }
+    if let Some(previous) = &list.previous {
+        lines.push(styled(
+            QUIET,
+            &out.say("engine.previous", &params! { id = clean(previous) }),
+        ));
+    }
+    if !list.offers.is_empty() {
+        lines.push(styled(QUIET, out.lang.text("engine.available")));
+    }
+    lines.extend(builds(out, &list.offers, &list.passed));
     lines.join("\n")
+}
+
+pub(crate) fn newest_engines(out: &Out, newest: &NewestEngines) -> String {
+    let key = if newest.in_use {
+        "engine.newestInUse"
+    } else {
+        "engine.newest"
+    };
+    let mut lines = vec![out.say(key, &params! { tag = clean(&newest.tag) })];
+    lines.extend(builds(out, &newest.offers, &newest.passed));
+    lines.join("\n")
+}
+
+/// Each with its reason.
+fn builds(out: &Out, offers: &[EngineOffer], passed: &[EnginePassed]) -> Vec<String> {
+    let why = |offer: &EngineOffer| out.lang.code("engineWhy", &offer.why.code, &offer.why.params);
+    let pairs: Vec<_> = offers
+        .iter()
+        .map(|offer| (clean(&offer.flavour), why(offer)))
+        .collect();
+    let passed = passed.iter().map(|passed| {
+        let why = out
+            .lang
+            .code("engineMisfit", &passed.why.code, &passed.why.params);
+        styled(QUIET, &format!("{}: {why}", clean(&passed.name)))
+    });
+    (!pairs.is_empty())
+        .then(|| out.pairs(&pairs))
+        .into_iter()
+        .chain(passed)
+        .collect()
 }
 
 pub(crate) fn check(out: &Out, check: &Check) -> String {

@@ -12,7 +12,7 @@ mod search;
 
 pub(crate) use answered::{answered, stats};
 pub(crate) use bench::bench;
-pub(crate) use engine::{check, engines};
+pub(crate) use engine::{check, engines, newest_engines};
 pub(crate) use fault::fault;
 pub(crate) use folders::{duplicates, folders};
 pub(crate) use library::{imported, models, refreshed, removed, verified};

@@ -8,7 +8,7 @@ use plimsoll_os::jobs::{JobError, Scope};
 use tokio_util::sync::CancellationToken;
 
 use super::probe::{self, SERVER};
-use super::registry::Engine;
+use super::registry::{About, Engine};
 use super::unpack::{Limits, unpack};
 use super::{Engines, Origin};
 use crate::error::{ArchiveProblem, EngineError};
@@ -37,7 +37,7 @@ impl Engines {
     ) -> Result<Option<Engine>, EngineError> {
         let to = self.release_folder(&safe_id(&release.id)?);
         if let Ok(known) = self.find(&release.id)
-            && known.binary.is_file()
+            && known.missing().is_empty()
         {
             return Ok(Some(known));
         }
@@ -77,14 +77,24 @@ impl Engines {
         files::remove_tree(to)?;
         files::publish_folder(&part, to)?;
         drop(removed_when_left);
-        self.keep_probed(
-            id.to_owned(),
-            to.join(inside).join(SERVER),
-            probed,
-            Origin::Release,
-        )
-        .await
+        let folder = to.join(inside);
+        let about = About {
+            origin: Origin::Release,
+            files: names_in(&folder),
+            instead_of: Vec::new(),
+        };
+        self.keep_probed(id.to_owned(), folder.join(SERVER), probed, about)
+            .await
     }
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
 }
 
 /// A half-unpacked folder goes, whatever happened.

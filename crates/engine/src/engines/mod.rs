@@ -10,4 +10,4 @@ mod unpack;
 pub use abilities::Abilities;
 pub use install::Release;
 pub use probe::Checked;
-pub use registry::{Check, Engine, Engines, Origin};
+pub use registry::{Check, Engine, Engines, Origin, Skipped};

@@ -9,10 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::Abilities;
 use super::environment::engine_environment;
 use super::probe::{self, Checked, Probed, SERVER};
-use crate::error::EngineError;
+use crate::error::{EngineError, Step};
 use crate::hex;
+use crate::router::{TRIAL_MODEL, try_out};
 
 const SCHEMA: u32 = 1;
+/// Of the other's speed. A tiny model on a busy machine is measured to a third or so; half is no noise.
+const SLOWEST: f64 = 0.5;
+const SPEED_TRIES: u32 = 3;
 const INDEX_BYTES_MAX: Bytes = Bytes::mib(4);
 /// Another of our processes changes the index for milliseconds at a time.
 const LOCK_TRIES_MAX: u32 = 100;
@@ -26,6 +30,15 @@ pub enum Origin {
     Added,
     /// Fetched and unpacked by us.
     Release,
+}
+
+/// A build that was tried before another and did not work here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Skipped {
+    pub flavour: String,
+    /// In the words of the check that failed.
+    pub problem: String,
 }
 
 /// One llama.cpp build that passed its checks.
@@ -42,6 +55,12 @@ pub struct Engine {
     /// The devices that it saw when it was checked last, in its own words.
     #[serde(default)]
     pub devices: Vec<String>,
+    /// What lay beside the binary when we unpacked it; nothing of a build that the person added.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Better ones that were tried before it.
+    #[serde(default)]
+    pub instead_of: Vec<Skipped>,
 }
 
 impl Engine {
@@ -51,12 +70,23 @@ impl Engine {
         probe::folder_of(&self.binary)
     }
 
-    /// Named when it vanished or was taken away by a virus scanner.
+    /// What of it vanished, or was taken away by a virus scanner.
+    #[must_use]
+    pub fn missing(&self) -> Vec<String> {
+        let folder = self.folder();
+        let gone = self.files.iter().filter(|file| !folder.join(file).exists());
+        let mut missing: Vec<String> = gone.cloned().collect();
+        if !self.binary.is_file() && !missing.iter().any(|file| file == SERVER) {
+            missing.insert(0, SERVER.to_owned());
+        }
+        missing
+    }
+
     pub(crate) fn ensure_there(&self) -> Result<(), EngineError> {
-        if self.binary.is_file() {
+        let missing = self.missing();
+        if missing.is_empty() {
             return Ok(());
         }
-        let missing = vec![SERVER.to_owned()];
         Err(EngineError::EngineIncomplete {
             folder: self.folder(),
             missing,
@@ -83,7 +113,27 @@ impl Check {
 struct Index {
     schema: u32,
     in_use: Option<String>,
+    /// The one that was in use before, which served well until then.
+    #[serde(default)]
+    previous: Option<String>,
     engines: Vec<Engine>,
+}
+
+/// What of an engine no run of it tells.
+pub(super) struct About {
+    pub(super) origin: Origin,
+    pub(super) files: Vec<String>,
+    pub(super) instead_of: Vec<Skipped>,
+}
+
+impl About {
+    const fn added() -> Self {
+        Self {
+            origin: Origin::Added,
+            files: Vec::new(),
+            instead_of: Vec::new(),
+        }
+    }
 }
 
 /// The engines we know. Holds no state of its own: each answer is read from the index, so that all our
@@ -108,6 +158,15 @@ impl Engines {
     /// The id of the engine in use.
     pub fn chosen(&self) -> Result<Option<String>, EngineError> {
         Ok(self.read()?.in_use)
+    }
+
+    /// The engine that [`Engines::roll_back`] would bring back, while all of it is there.
+    pub fn previous(&self) -> Result<Option<String>, EngineError> {
+        let index = self.read()?;
+        Ok(index.previous.filter(|id| {
+            let known = index.engines.iter().find(|engine| engine.id == *id);
+            known.is_some_and(|engine| engine.missing().is_empty())
+        }))
     }
 
     pub fn in_use(&self) -> Result<Engine, EngineError> {
@@ -135,7 +194,7 @@ impl Engines {
         let binary = probe::find_server(path)?;
         let probed = probe::probe(&binary, &self.environment).await.1?;
         let id = id_of_added(&binary, &probed);
-        self.keep_probed(id, binary, probed, Origin::Added).await
+        self.keep_probed(id, binary, probed, About::added()).await
     }
 
     pub async fn choose(&self, id: &str) -> Result<(), EngineError> {
@@ -143,7 +202,65 @@ impl Engines {
             if !index.engines.iter().any(|engine| engine.id == id) {
                 return Err(EngineError::UnknownEngine { id: id.to_owned() });
             }
-            index.in_use = Some(id.to_owned());
+            if index.in_use.as_deref() != Some(id) {
+                index.previous = index.in_use.replace(id.to_owned());
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Goes back to the engine that was in use before; done twice, nothing has changed.
+    pub async fn roll_back(&self) -> Result<(), EngineError> {
+        let id = self.read()?.previous.ok_or(EngineError::NoEngine)?;
+        self.find(&id)?.ensure_there()?;
+        self.choose(&id).await
+    }
+
+    /// Has it say a few tokens of a tiny model that comes along, on a device where it is to compute on one, and beside the
+    /// engine in use where both compute with the same: an engine that is far slower than the last good one does not
+    /// take its place.
+    pub async fn try_out(&self, id: &str, on_gpu: bool) -> Result<(), EngineError> {
+        let engine = self.find(id)?;
+        let model = self.folder.join("trial.gguf");
+        files::replace(&model, TRIAL_MODEL)?;
+        let mut now = try_out(self, &engine, &model, on_gpu).await?;
+        let Some(before) = self.in_use().ok().filter(|other| {
+            other.id != engine.id && other.backends == engine.backends && other.missing().is_empty()
+        }) else {
+            return Ok(());
+        };
+        // One after the other, so that both meet the same neighbours; a slow moment does not come three times.
+        for tries_left in (0..SPEED_TRIES).rev() {
+            // An engine that no longer runs is nothing to be held against.
+            let before = try_out(self, &before, &model, on_gpu).await.ok().flatten();
+            let (Some(new), Some(old)) = (now, before) else {
+                break;
+            };
+            if new.get() >= old.get() * SLOWEST {
+                break;
+            }
+            if tries_left == 0 {
+                return Err(EngineError::EngineCheckFailed {
+                    step: Step::Speed,
+                    output: format!(
+                        "{:.0} tokens a second where the engine in use says {:.0}",
+                        new.get(),
+                        old.get()
+                    ),
+                });
+            }
+            now = try_out(self, &engine, &model, on_gpu).await?;
+        }
+        Ok(())
+    }
+
+    /// Remembers what was tried before this one.
+    pub async fn keep_skipped(&self, id: &str, skipped: Vec<Skipped>) -> Result<(), EngineError> {
+        self.change(|index| {
+            let known = index.engines.iter_mut().find(|engine| engine.id == id);
+            let known = known.ok_or_else(|| EngineError::UnknownEngine { id: id.to_owned() })?;
+            known.instead_of = skipped;
             Ok(())
         })
         .await
@@ -156,6 +273,7 @@ impl Engines {
                 let at = index.engines.iter().position(|engine| engine.id == id);
                 let at = at.ok_or_else(|| EngineError::UnknownEngine { id: id.to_owned() })?;
                 let removed = index.engines.remove(at);
+                index.previous = index.previous.take().filter(|previous| previous != id);
                 if index.in_use.as_deref() == Some(id) {
                     index.in_use = index.engines.first().map(|engine| engine.id.clone());
                 }
@@ -173,8 +291,12 @@ impl Engines {
         let known = self.find(id)?;
         let (steps, probed) = probe::probe(&known.binary, &self.environment).await;
         if let Ok(probed) = probed {
-            self.keep_probed(known.id, known.binary, probed, known.origin)
-                .await?;
+            let about = About {
+                origin: known.origin,
+                files: known.files,
+                instead_of: known.instead_of,
+            };
+            self.keep_probed(known.id, known.binary, probed, about).await?;
         }
         Ok(Check {
             engine: id.to_owned(),
@@ -205,7 +327,7 @@ impl Engines {
         id: String,
         binary: PathBuf,
         probed: Probed,
-        origin: Origin,
+        about: About,
     ) -> Result<Engine, EngineError> {
         let Probed {
             version,
@@ -218,9 +340,11 @@ impl Engines {
             version,
             backends,
             binary,
-            origin,
+            origin: about.origin,
             abilities,
             devices,
+            files: about.files,
+            instead_of: about.instead_of,
         };
         self.change(|index| {
             index.engines.retain(|have| have.id != engine.id);

@@ -460,6 +460,8 @@ mod tests {
                 origin: Origin::Added,
                 abilities: Abilities::default(),
                 devices: Vec::new(),
+                files: Vec::new(),
+                instead_of: Vec::new(),
             };
             let load = Load {
                 plan: ModelPlan {

@@ -4,6 +4,7 @@
 //! [`life`], [`admission`] and [`sighting`], and done by jobs that report back.
 
 mod admission;
+mod alone;
 mod client;
 mod desk;
 mod diagnose;
@@ -22,6 +23,7 @@ mod start;
 mod state;
 mod timing;
 
+pub(crate) use alone::{MODEL as TRIAL_MODEL, try_out};
 pub use client::{Client, Slot, Target};
 pub use desk::{Desk, DeskConfig};
 pub use place::Front;

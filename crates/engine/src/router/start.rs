@@ -21,7 +21,7 @@ use crate::log::{Cause, LogMark, cause, lines_of_router};
 /// A router without models answers within a second; a cold disk or a virus scanner may hold it up.
 const START_MAX: Duration = Duration::from_mins(1);
 const HEALTH_PAUSE: Duration = Duration::from_millis(30);
-const PORT_TRIES_MAX: u32 = 5;
+pub(super) const PORT_TRIES_MAX: u32 = 5;
 const LOG_BYTES_MAX: Bytes = Bytes::mib(4);
 /// One thread serves one open stream; with llama-server's own number two listeners and a chat stop it.
 const HTTP_THREADS: &str = "32";
@@ -123,7 +123,7 @@ async fn try_port(
 }
 
 /// A server of someone else on our port would answer as well: ours alone takes this key and no other.
-async fn until_ours(client: &Client) -> bool {
+pub(super) async fn until_ours(client: &Client) -> bool {
     let end = Instant::now() + START_MAX;
     while Instant::now() < end {
         if client.is_up().await && client.checks_our_key().await {
@@ -203,7 +203,7 @@ fn router_environment(
     pairs
 }
 
-fn new_key() -> String {
+pub(super) fn new_key() -> String {
     let bytes: [u8; 24] = rand::rng().random();
     crate::hex(&bytes)
 }

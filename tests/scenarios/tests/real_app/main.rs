@@ -7,6 +7,7 @@
 )]
 
 mod chat;
+mod engines;
 mod front;
 mod lifecycle;
 mod proof;

@@ -46,6 +46,17 @@ impl Room {
         }
     }
 
+    /// With a hub that lists releases of engines besides, in a home of somebody whose name is not ASCII.
+    pub(crate) async fn with_releases(endpoint: &str, releases: &str, catalog: &'static Catalog) -> Self {
+        let home = tempfile::Builder::new().prefix("Jürgen 静香 ").tempdir();
+        let home = Arc::new(home.unwrap());
+        let pairs = [("HF_ENDPOINT", endpoint), ("PLIMSOLL_ENGINE_RELEASES", releases)];
+        Self {
+            app: start_with(home.path(), &pairs, Some(catalog)).await,
+            home,
+        }
+    }
+
     /// Ends the app and starts another on the same home.
     pub(crate) async fn restart_with_hub(&mut self, endpoint: &str, catalog: &'static Catalog) {
         self.app.end().await;
@@ -165,15 +176,20 @@ impl Room {
 }
 
 async fn start(home: &Path, hub: (&str, &str), catalog: Option<&'static Catalog>) -> Arc<App> {
+    start_with(home, &[hub], catalog).await
+}
+
+async fn start_with(home: &Path, told: &[(&str, &str)], catalog: Option<&'static Catalog>) -> Arc<App> {
     let at = |name: &str| home.join(name).to_str().unwrap().to_owned();
     let path = std::env::split_paths("/usr/bin:/bin").next().unwrap();
-    let environment = Environment::from_pairs([
+    let places = [
         ("PLIMSOLL_HOME", at("home")),
         ("HF_HUB_CACHE", at("hub")),
-        (hub.0, hub.1.to_owned()),
         ("HOME", at("person")),
         ("PATH", path.to_str().unwrap().to_owned()),
-    ]);
+    ];
+    let told = told.iter().map(|(name, value)| (*name, (*value).to_owned()));
+    let environment = Environment::from_pairs(places.into_iter().chain(told));
     let mut config = Config::from(&environment).unwrap();
     if let Some(catalog) = catalog {
         config = config.with_catalog(catalog);

@@ -24,16 +24,28 @@ struct Shore {
 impl Shore {
     async fn start() -> Self {
         let hub = FakeHub::start().await;
-        let archive = pack(&real::engine_dir());
+        let archive = pack(&real::engine_dir(), "");
         let engine_bytes = archive.len() as u64;
         let sha256 = FakeFile::lfs(archive.clone()).sha256().to_owned();
-        let url = hub.release("download/b1/llama-linux.tar.gz", archive);
+        // Named as releases are: what it is for is read from its name.
+        let system = if cfg!(target_os = "macos") {
+            "macos"
+        } else {
+            "ubuntu"
+        };
+        let processor = if cfg!(target_arch = "aarch64") {
+            "arm64"
+        } else {
+            "x64"
+        };
+        let name = format!("llama-b1-bin-{system}-{processor}.tar.gz");
+        let url = hub.release(&format!("download/b1/{name}"), archive);
         let mut catalog = Catalog::packaged().unwrap().clone();
         catalog.engines = EngineRelease {
             tag: "b1".into(),
             version: "1".into(),
             assets: vec![Asset {
-                name: "llama-linux.tar.gz".into(),
+                name,
                 url,
                 bytes: Bytes(engine_bytes),
                 sha256,
@@ -66,14 +78,15 @@ impl Shore {
 }
 
 /// The files of a folder as releases are packed.
-fn pack(folder: &Path) -> Vec<u8> {
+pub(crate) fn pack(folder: &Path, leave_out: &str) -> Vec<u8> {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::none()));
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         // The linker asks for `libx.so.0`; its other two names would only make the test slower.
         let other_names = Path::new(&name).extension().is_some_and(|end| end == "so")
             && folder.join(format!("{name}.0")).exists();
-        if !other_names && !name.contains(".so.0.") && !name.contains(".so.1.") {
+        let left_out = !leave_out.is_empty() && name.contains(leave_out);
+        if !left_out && !other_names && !name.contains(".so.0.") && !name.contains(".so.1.") {
             tar.append_path_with_name(entry.path(), format!("llama-b1/{name}"))
                 .unwrap();
         }

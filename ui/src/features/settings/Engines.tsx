@@ -6,12 +6,14 @@ import { Bar } from "@/components/Bar";
 import { Button, IconButton } from "@/components/Button";
 import { Dialog } from "@/components/Dialog";
 import { FaultCard } from "@/components/FaultCard";
+import { Fold } from "@/components/Fold";
 import { Menu, MenuItem } from "@/components/Menu";
 import { PathDialog } from "@/components/PathDialog";
 import { Spinner } from "@/components/Spinner";
 import { say } from "@/components/Toasts";
 import { faultTitle } from "@/i18n/faults";
 import { useFormat } from "@/i18n/format";
+import { reasonText } from "@/i18n/reasons";
 import { faultOfResult, useAsk, useTell } from "@/state/ask";
 import { isActive, MOVE, useLive } from "@/state/live";
 import type { Check as CheckReply, EngineBuild, Fault } from "@/wire/wire";
@@ -29,6 +31,10 @@ export function Engines() {
   const fault = faultOfResult(list);
   const engines = list.data?.engines ?? [];
   const available = list.data?.available ?? [];
+  const offers = list.data?.offers ?? [];
+  const passed = list.data?.passed ?? [];
+  const previous = list.data?.previous;
+  const back = useTell("engines/rollBack");
   const models = useAsk("models/list", {});
   const isModel = (subject: string) =>
     // A file of the hub has its repository in its name, an engine never.
@@ -94,8 +100,71 @@ export function Engines() {
           {t("settings.engineAdd")}
         </Button>
       </div>
+      <Newest />
+      {previous && (
+        <div className="px-4 py-3">
+          <Button size="sm" busy={back.isPending} onClick={() => back.mutate({})}>
+            {t("settings.engineBack", { id: previous })}
+          </Button>
+          {back.error && (
+            <FaultCard fault={back.error.fault} className="mt-3" fixes={{ retry: () => back.mutate({}) }} />
+          )}
+        </div>
+      )}
+      {offers.length + passed.length > 0 && (
+        <Fold label={t("settings.engineWhy")} className="px-4 py-3">
+          <ul className="flex flex-col gap-1.5 text-sm">
+            {offers.map((offer) => (
+              <li key={offer.flavour}>
+                <span className="font-medium">{offer.flavour}</span>{" "}
+                <span className="text-ink-2">{reasonText(t, format, offer.why)}</span>
+              </li>
+            ))}
+            {passed.map((one) => (
+              <li key={one.name} className="text-ink-3">
+                <span className="font-mono text-xs break-all">{one.name}</span>{" "}
+                {reasonText(t, format, one.why)}
+              </li>
+            ))}
+          </ul>
+        </Fold>
+      )}
       {adding && <AddDialog onClose={() => setAdding(false)} />}
     </Group>
+  );
+}
+
+/** The newest official release, asked for when a person wants to know. */
+function Newest() {
+  const { t } = useTranslation();
+  const newest = useTell("engines/newest");
+  const install = useTell("engines/install");
+  const fault = faultOfResult(newest) ?? faultOfResult(install);
+  const best = newest.data?.offers[0];
+  const tag = newest.data?.tag ?? "";
+  return (
+    <div className="px-4 py-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <Button size="sm" look="quiet" busy={newest.isPending} onClick={() => newest.mutate({})}>
+          {t("settings.engineLookNewest")}
+        </Button>
+        {newest.data && (
+          <span className="text-sm text-ink-2" role="status">
+            {t(newest.data.inUse ? "settings.engineNewestInUse" : "settings.engineNewest", { tag })}
+          </span>
+        )}
+        {newest.data && best && !newest.data.inUse && (
+          <Button
+            size="sm"
+            busy={install.isPending}
+            onClick={() => install.mutate({ flavour: best.flavour, newest: true })}
+          >
+            {t("settings.engineTakeNewest", { flavour: best.flavour, tag })}
+          </Button>
+        )}
+      </div>
+      {fault && <FaultCard fault={fault} className="mt-3" fixes={{ retry: () => newest.mutate({}) }} />}
+    </div>
   );
 }
 
@@ -154,6 +223,11 @@ function EngineRow({
           </MenuItem>
         </Menu>
       </div>
+      {engine.insteadOf.map((skipped) => (
+        <p key={skipped.flavour} className="mt-2 text-sm text-ink-2">
+          {t("settings.engineInsteadOf", skipped)}
+        </p>
+      ))}
       {engine.fault && (
         <FaultCard
           fault={engine.fault}
@@ -194,6 +268,8 @@ function CheckResult({ check }: { check: CheckReply }) {
       case "version":
       case "devices":
       case "abilities":
+      case "generation":
+      case "speed":
         return t(`settings.checkSteps.${code}`);
       default:
         return code;

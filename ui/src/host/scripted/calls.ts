@@ -92,7 +92,31 @@ export function callTable(world: World): CallTable {
       .map(({ messages: _messages, tools: _tools, running: _running, ...summary }) => summary)
       .toSorted((a, b) => b.updatedAt - a.updatedAt);
   const conversation = (id: string) => world.find(id) ?? refuse("notFound", ["newConversation"]);
-  const engines = () => ({ engines: world.engines, available: ["cuda", "vulkan", "cpu"] });
+  const offers = [
+    { flavour: "cuda-13.4", code: "drivesNvidia", bytes: ENGINE_BYTES },
+    { flavour: "vulkan", code: "drivesByVulkan", bytes: 31_636_673 },
+    { flavour: "cpu", code: "onProcessor", bytes: 19_398_918 },
+  ].map(({ flavour, code, bytes }) => ({
+    flavour,
+    bytes,
+    why: { code, params: { device: "NVIDIA GeForce RTX 4070 Laptop GPU", driver: "580.95.05" } },
+  }));
+  const previous = () => world.engines.find((one) => !one.inUse && !one.fault)?.id;
+  const engines = () => {
+    const before = previous();
+    return {
+      engines: world.engines,
+      ...(before === undefined ? {} : { previous: before }),
+      available: offers.map((offer) => offer.flavour),
+      offers,
+      passed: [
+        {
+          name: "llama-b11429-bin-ubuntu-rocm-10.0-x64.tar.gz",
+          why: { code: "noDevice", params: {} },
+        },
+      ],
+    };
+  };
 
   return {
     ...shelfCalls(world),
@@ -211,6 +235,13 @@ export function callTable(world: World): CallTable {
     },
     "engines/use": ({ id }) => {
       world.engines = world.engines.map((one) => ({ ...one, inUse: one.id === id }));
+      world.emit({ type: "enginesChanged" });
+      return engines();
+    },
+    "engines/newest": () => ({ tag: "b11459", inUse: false, offers, passed: [] }),
+    "engines/rollBack": () => {
+      const to = previous();
+      world.engines = world.engines.map((one) => ({ ...one, inUse: one.id === to }));
       world.emit({ type: "enginesChanged" });
       return engines();
     },

@@ -250,6 +250,7 @@ export function engine(): EngineBuild {
     folder: "/home/ada/.local/share/plimsoll/engines/b11429-cuda",
     inUse: true,
     origin: "release",
+    insteadOf: [],
   };
 }
 
@@ -261,6 +262,7 @@ export function ownEngine(): EngineBuild {
     folder: "/opt/llama.cpp/build/bin",
     inUse: false,
     origin: "added",
+    insteadOf: [],
     fault: {
       code: "engineIncomplete",
       params: { file: "libggml-vulkan.so" },
