@@ -5,7 +5,7 @@ import { afterEach, vi } from "vitest";
 
 afterEach(cleanup);
 // Pages are loaded when they are first opened, and a busy machine takes its time for that.
-configure({ asyncUtilTimeout: 20_000 });
+configure({ asyncUtilTimeout: 45_000 });
 
 // jsdom lays nothing out and has no notion of these; the page only asks, it does not depend on the answers.
 vi.stubGlobal(
