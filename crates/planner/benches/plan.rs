@@ -38,7 +38,7 @@ fn one_model(c: &mut Criterion) {
             &format!("plan {name} for an 8 GB card, for the first time"),
             |b| {
                 b.iter_batched(
-                    || shape.clone(),
+                    || machines::fixture(name).shape(),
                     |shape| plan(&shape, &situation, &Wishes::default()),
                     BatchSize::SmallInput,
                 );

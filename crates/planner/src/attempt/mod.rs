@@ -291,12 +291,21 @@ impl<'a> Bench<'a> {
     /// Whether the devices hold their weights and context beside compute buffers of such sizes, or the least there
     /// can be.
     pub(crate) fn devices_could(&self, load: &Load, used: Used, compute: &[Bytes]) -> bool {
+        self.could(load, used, compute).devices
+    }
+
+    /// Whether the host could hold the rest.
+    pub(crate) fn host_could(&self, load: &Load, used: Used) -> bool {
+        self.could(load, used, &[]).host
+    }
+
+    fn could(&self, load: &Load, used: Used, compute: &[Bytes]) -> Fits {
         let layout = Layout::of(self.shape, load, self.pools(used), self.cpu, self.release);
         let mut least = layout.compute_least();
         for (least, &compute) in least.iter_mut().zip(compute) {
             *least = compute.max(*least);
         }
-        self.holding(used, &layout.fixed, &[], &least).devices
+        self.holding(used, &layout.fixed, &[], &least)
     }
 
     fn trial(

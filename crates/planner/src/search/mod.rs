@@ -371,6 +371,13 @@ impl Search<'_> {
         // For all below `open` the device does not hold its part; for `holding` it does.
         let (mut open, mut holding): (u32, Option<(u32, Trial)>) = (low, None);
         let mut compute = Vec::new();
+        // The least that the host can be given is already too much.
+        let first = smallest_that(low, high, |number| {
+            self.bench.devices_could(&settings(number), used, &[])
+        });
+        if !self.bench.host_could(&settings(first), used) {
+            return None;
+        }
         for tried in 0.. {
             let last = holding
                 .as_ref()
