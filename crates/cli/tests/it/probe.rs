@@ -64,10 +64,13 @@ fn facts_that_are_none() {
 fn a_persons_own_numbers_count_until_they_are_taken_back() {
     let place = Place::fresh();
     let found = place.run(&["probe", "--json"]).reply();
+    // Half of what is there: what other programs hold at the moment must fit, or nothing is left to plan with.
+    let half = (found["memory"]["totalBytes"].as_u64().unwrap() >> 31).max(3);
+    let memory = format!("memory={half}GiB");
     let set = [
         "probe",
         "--set",
-        "memory=3GiB",
+        &memory,
         "--set",
         "reserve=1GiB",
         "--set",
@@ -78,7 +81,7 @@ fn a_persons_own_numbers_count_until_they_are_taken_back() {
     let memory = &changed["memory"];
     assert_eq!(
         (&memory["totalBytes"], &memory["source"]),
-        (&(3_u64 << 30).into(), &"you".into())
+        (&(half << 30).into(), &"you".into())
     );
     assert_eq!(
         memory["reserveBytes"],
@@ -90,7 +93,10 @@ fn a_persons_own_numbers_count_until_they_are_taken_back() {
     assert!(shown.shown().contains("set by you"), "{}", shown.shown());
     let pick = place.run(&["recommend", "--json"]).reply();
     let plan = &pick["pick"]["plan"]["memory"]["host"];
-    assert!(plan["budgetBytes"].as_u64().unwrap() <= 2_u64 << 30, "{plan}");
+    assert!(
+        plan["budgetBytes"].as_u64().unwrap() <= (half - 1) << 30,
+        "{plan}"
+    );
     let back = place.run(&["probe", "--unset", "all", "--json"]).reply();
     assert_eq!(back["memory"]["totalBytes"], found["memory"]["totalBytes"]);
     assert_eq!(back["memory"]["source"], found["memory"]["source"]);
