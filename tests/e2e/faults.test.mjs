@@ -160,8 +160,10 @@ test("ports that others hold cost other programs their door, not the page; free 
       const card = await faultCard(page, "portTaken");
       await picture(page, "fault-port");
 
-      // Still taken: the button tries, and says so again.
+      // Still taken: the button tries, and says so again. The ports are held until it has.
+      const tried = page.waitForResponse((answer) => decodeURIComponent(answer.url()).endsWith("/call/endpoint/open"));
       await card.getByRole("button", { name: words.fix.retry, exact: true }).click();
+      await tried;
       await faultCard(page, "portTaken");
 
       await letGo();
