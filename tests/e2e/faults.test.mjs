@@ -168,7 +168,7 @@ test("ports that others hold cost other programs their door, not the page; free 
 
       await letGo();
       await card.getByRole("button", { name: words.fix.retry, exact: true }).click();
-      const address = page.getByText(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+      const address = page.locator("code").filter({ hasText: /^http:\/\/127\.0\.0\.1:\d+\/v1$/ });
       await address.waitFor({ timeout: 30_000 });
       assert.equal(await page.getByText(words.fault.portTaken).count(), 0, "the old fault is gone");
       const key = await readFile(join(place.home, "endpoint.key"), "utf8");
