@@ -191,6 +191,19 @@ describe("the list", () => {
     expect(screen.getByRole("link", { name: /How tides work/ })).toBeVisible();
   });
 
+  it("takes the focus along to the page that a link leads to, and only then", async () => {
+    const { user } = open("default", "/machine");
+    expect(await screen.findByRole("heading", { name: "This machine" })).not.toHaveFocus();
+    for (const [link, title] of [
+      ["Trash", "Trash"],
+      ["Machine", "This machine"],
+    ] as const) {
+      screen.getByRole("link", { name: link }).focus();
+      await user.keyboard("{Enter}");
+      await waitFor(() => expect(screen.getByRole("heading", { level: 1, name: title })).toHaveFocus());
+    }
+  });
+
   it("deletes to the trash with undo", async () => {
     const { user, bodies } = open("ready,frozen");
     (await screen.findByRole("link", { name: /Three dinners/ })).focus();

@@ -22,7 +22,8 @@ describe("sizes", () => {
 
   it("puts a part and its whole into one unit", () => {
     expect(formatBytesPair(512 * 1024 ** 2, 8 * GIB, "en")).toEqual(["0.5", "8 GB"]);
-    expect(formatBytesPair(11.24 * GIB, 31.2 * GIB, "en")).toEqual(["11.2", "31.2 GB"]);
+    expect(formatBytesPair(11.24 * GIB, 31.2 * GIB, "en")).toEqual(["11", "31 GB"]);
+    expect(formatBytesPair(23.49 * GIB, 23.5 * GIB, "en")).toEqual(["23", formatBytes(23.5 * GIB, "en")]);
   });
 });
 

@@ -38,11 +38,11 @@ export function formatBytes(bytes: number, language: string): string {
   return `${trimZero(formatNumber(value, language, digits))} ${unit}`;
 }
 
-/** "5.1 of 8 GB" needs both numbers in one unit. */
+/** "5.1 of 8 GB" needs both numbers in one unit; the whole reads as `formatBytes` says it everywhere else. */
 export function formatBytesPair(part: number, whole: number, language: string): [string, string] {
   const { unit } = scale(Math.max(part, whole));
   const size = 1024 ** UNITS.indexOf(unit);
-  const digits = unit === "B" ? 0 : whole / size < 100 ? 1 : 0;
+  const digits = unit === "B" ? 0 : undefined;
   return [
     trimZero(formatNumber(part / size, language, digits)),
     `${trimZero(formatNumber(whole / size, language, digits))} ${unit}`,

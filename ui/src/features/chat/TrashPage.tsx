@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 
 import { Button } from "@/components/Button";
 import { FaultCard } from "@/components/FaultCard";
+import { PageTitle } from "@/components/PageTitle";
 import { say } from "@/components/Toasts";
 import { useFormat } from "@/i18n/format";
 import { faultOfResult, useAsk, useTell } from "@/state/ask";
@@ -18,7 +19,7 @@ export function TrashPage() {
   return (
     <div className="h-full overflow-y-auto">
       <div className="mx-auto w-full max-w-[760px] px-5 py-8">
-        <h1 className="text-xl font-semibold">{t("nav.trash")}</h1>
+        <PageTitle>{t("nav.trash")}</PageTitle>
         <p className="mt-1 text-base text-ink-2">
           {conversations.length === 0 ? t("nav.trashEmpty") : t("nav.trashAbout")}
         </p>

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
 import { Toggle } from "@/components/Choice";
 import { FaultCard } from "@/components/FaultCard";
+import { PageTitle } from "@/components/PageTitle";
 import { Group, Row } from "@/features/settings/Group";
 import { machineLine } from "@/features/start/MachineFacts";
 import { useFormat } from "@/i18n/format";
@@ -41,7 +42,7 @@ export function MachinePage() {
     <div className="h-full overflow-y-auto">
       <div className="mx-auto flex max-w-[760px] flex-col gap-9 px-5 py-8 pb-16">
         <header>
-          <h1 className="text-xl font-semibold">{t("machine.title")}</h1>
+          <PageTitle>{t("machine.title")}</PageTitle>
           {now && <p className="mt-1 text-base text-ink-2">{machineLine(t, format, now.machine)}</p>}
           <div className="mt-3 flex flex-wrap gap-2">
             <Button size="sm" busy={again.isPending} onClick={look}>

@@ -8,6 +8,7 @@ import { Button } from "@/components/Button";
 import { Choice } from "@/components/Choice";
 import { FaultCard } from "@/components/FaultCard";
 import { Mark } from "@/components/Mark";
+import { PageTitle } from "@/components/PageTitle";
 import { FitPill } from "@/features/picker/pills";
 import { useFormat } from "@/i18n/format";
 import { cx } from "@/lib/cx";
@@ -79,7 +80,7 @@ export function ModelsPage() {
       >
         <div className={cx("mx-auto px-5 py-7", !beside && "max-w-[820px]")}>
           <div className="flex items-center gap-3">
-            <h1 className="flex-1 text-xl font-semibold">{t("models.title")}</h1>
+            <PageTitle className="flex-1">{t("models.title")}</PageTitle>
             <Button onClick={() => setImporting(true)}>
               <FolderInput size={15} aria-hidden="true" />
               {t("models.import")}

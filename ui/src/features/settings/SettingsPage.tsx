@@ -6,6 +6,7 @@ import { Button } from "@/components/Button";
 import { Choice, Toggle } from "@/components/Choice";
 import { FaultCard } from "@/components/FaultCard";
 import { Mark } from "@/components/Mark";
+import { PageTitle } from "@/components/PageTitle";
 import { Lines } from "@/features/models/PlanWords";
 import { MachineFacts } from "@/features/start/MachineFacts";
 import { LANGUAGES } from "@/i18n";
@@ -85,7 +86,7 @@ export function SettingsPage() {
           </ul>
         </nav>
         <div className="flex min-w-0 flex-1 flex-col gap-10 pb-16">
-          <h1 className="-mb-4 text-xl font-semibold">{t("settings.title")}</h1>
+          <PageTitle className="-mb-4">{t("settings.title")}</PageTitle>
           {fault && <FaultCard fault={fault} fixes={{ retry: () => void settings.refetch() }} />}
 
           <Group id="appearance" title={t("settings.appearance")}>
