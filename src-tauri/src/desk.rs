@@ -130,7 +130,10 @@ mod tests {
         desk.listen(second).unwrap();
         let app = desk.app().unwrap();
         let id = app
-            .ask(CreateConversation { model: None })
+            .ask(CreateConversation {
+                model: None,
+                settings: None,
+            })
             .await
             .unwrap()
             .summary

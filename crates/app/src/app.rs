@@ -314,7 +314,7 @@ impl App {
         })
     }
 
-    fn advice(&self, id: &str) -> Sampling {
+    pub(crate) fn advice(&self, id: &str) -> Sampling {
         let advice = self
             .config
             .catalog

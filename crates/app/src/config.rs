@@ -57,6 +57,13 @@ impl Config {
         })
     }
 
+    /// Where a person looks for what they saved.
+    pub(crate) fn downloads(&self) -> Result<PathBuf, Fault> {
+        self.environment
+            .downloads()
+            .ok_or_else(|| fault(FaultCode::WriteFailed, [("path", "Downloads".into())]))
+    }
+
     /// Another catalog than the packaged one: for tests, and for a distribution with models or mirrors of its own.
     #[must_use]
     pub fn with_catalog(mut self, catalog: &'static Catalog) -> Self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_hardware::Overrides;
 use plimsoll_store::{Store, StoreError};
-use plimsoll_wire::Settings;
+use plimsoll_wire::{ChatSettings, Settings};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +20,7 @@ const LAST_MODEL: &str = "memo.lastModel";
 const SET_UP: &str = "memo.setUp";
 const DAMAGED: &str = "memo.damagedModels";
 const PROVIDERS: &str = "providers";
+const MODEL_SETTINGS: &str = "memo.modelSettings";
 const LICENCES: &str = "memo.licencesAccepted";
 const MODEL_FOLDERS: &str = "memo.modelFolders";
 const HASHES: &str = "memo.hashes";
@@ -100,6 +101,7 @@ impl Memo {
             default_model: change.default_model.or(old.default_model),
             endpoint: change.endpoint.or(old.endpoint),
             sample_every_ms: change.sample_every_ms.or(old.sample_every_ms),
+            titles: change.titles.or(old.titles),
         };
         self.set(SETTINGS, &new).await?;
         Ok(new)
@@ -183,6 +185,27 @@ impl Memo {
         } else {
             Ok(())
         }
+    }
+
+    /// How a model is asked in every conversation that says nothing else.
+    pub(crate) async fn model_settings(&self, model: &str) -> Result<ChatSettings, StoreError> {
+        let all: Option<BTreeMap<String, ChatSettings>> = self.get(MODEL_SETTINGS).await?;
+        Ok(all.and_then(|mut all| all.remove(model)).unwrap_or_default())
+    }
+
+    pub(crate) async fn keep_model_settings(
+        &self,
+        model: &str,
+        settings: ChatSettings,
+    ) -> Result<(), StoreError> {
+        let all: Option<BTreeMap<String, ChatSettings>> = self.get(MODEL_SETTINGS).await?;
+        let mut all = all.unwrap_or_default();
+        if settings == ChatSettings::default() {
+            all.remove(model);
+        } else {
+            all.insert(model.to_owned(), settings);
+        }
+        self.set(MODEL_SETTINGS, &all).await
     }
 
     /// Folders whose models are listed beside the library's, in the order they were named.

@@ -47,6 +47,8 @@ pub(crate) enum Command {
         model: Option<String>,
     },
     Chat(ChatArgs),
+    #[command(subcommand, arg_required_else_help = true)]
+    Conversation(ConversationCommand),
     Web(WebArgs),
     Ask(AskArgs),
     Bench(BenchArgs),
@@ -263,8 +265,48 @@ pub(crate) enum EngineCommand {
 pub(crate) struct ChatArgs {
     #[arg(short, long, value_name = "ID")]
     pub(crate) model: Option<String>,
+    #[arg(long, value_name = "CONVERSATION")]
+    pub(crate) go_on: Option<String>,
+    #[arg(long, value_name = "TEXT", conflicts_with = "go_on")]
+    pub(crate) instructions: Option<String>,
     #[arg(trailing_var_arg = true)]
     pub(crate) text: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConversationCommand {
+    List {
+        #[arg(long)]
+        trash: bool,
+    },
+    Search {
+        #[arg(required = true)]
+        words: Vec<String>,
+        #[arg(long)]
+        trash: bool,
+    },
+    Show {
+        id: String,
+    },
+    Export {
+        id: String,
+        file: Option<PathBuf>,
+        #[arg(long)]
+        markdown: bool,
+    },
+    Import {
+        file: PathBuf,
+    },
+    Delete {
+        id: String,
+    },
+    Restore {
+        id: String,
+    },
+    EmptyTrash {
+        #[arg(short, long)]
+        yes: bool,
+    },
 }
 
 #[derive(Debug, Args)]

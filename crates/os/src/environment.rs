@@ -90,6 +90,22 @@ impl Environment {
         self.os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
+    /// The person's folder for downloads, or their home folder where there is none. On Linux the name of the
+    /// folder has a language, and stands in a file.
+    #[must_use]
+    pub fn downloads(&self) -> Option<PathBuf> {
+        let home = self.home_of_person()?;
+        let config = xdg(self, "XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let named = std::fs::read_to_string(config.join("user-dirs.dirs"))
+            .ok()
+            .and_then(|text| downloads_in(&text, &home));
+        xdg(self, "XDG_DOWNLOAD_DIR")
+            .or(named)
+            .into_iter()
+            .chain([home.join("Downloads"), home.clone()])
+            .find(|folder| folder.is_dir())
+    }
+
     fn os(&self, name: &str) -> Option<&OsStr> {
         if cfg!(windows) {
             // Names have no case there.
@@ -187,6 +203,18 @@ fn data_folder(environment: &Environment, person: Option<&Path>) -> Option<PathB
         .map(|path| path.join("plimsoll"))
 }
 
+/// `XDG_DOWNLOAD_DIR="$HOME/Téléchargements"`
+fn downloads_in(text: &str, home: &Path) -> Option<PathBuf> {
+    let value = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("XDG_DOWNLOAD_DIR="))?;
+    let value = value.trim().trim_matches('"');
+    match value.strip_prefix("$HOME/") {
+        Some(rest) => Some(home.join(rest)),
+        None => Some(PathBuf::from(value)).filter(|path| path.is_absolute()),
+    }
+}
+
 /// The XDG rules say that a relative path is to be ignored.
 fn xdg(environment: &Environment, name: &str) -> Option<PathBuf> {
     environment.path(name).filter(|path| path.is_absolute())
@@ -195,6 +223,25 @@ fn xdg(environment: &Environment, name: &str) -> Option<PathBuf> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn downloads_are_where_the_person_s_system_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let environment = Environment::from_pairs([("HOME", home)]);
+        assert_eq!(
+            environment.downloads().as_deref(),
+            Some(home),
+            "there is no other folder"
+        );
+        for made in ["Downloads", "Herunterladen", ".config"] {
+            std::fs::create_dir(home.join(made)).unwrap();
+        }
+        assert_eq!(environment.downloads(), Some(home.join("Downloads")));
+        let named = "# made by xdg-user-dirs\nXDG_DOWNLOAD_DIR=\"$HOME/Herunterladen\"\n";
+        crate::files::replace(&home.join(".config/user-dirs.dirs"), named.as_bytes()).unwrap();
+        assert_eq!(environment.downloads(), Some(home.join("Herunterladen")));
+    }
 
     #[test]
     fn folders_follow_the_variables_in_their_order() {

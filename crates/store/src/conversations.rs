@@ -1,13 +1,18 @@
+use std::collections::BTreeMap;
+
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::branches::{Branch, branches};
 use crate::db::{Db, Failed};
 use crate::messages::{Message, path_to};
 use crate::writers::mark_interrupted;
 use crate::{Limited, Store, StoreError};
 
 const TITLE_BYTES_MAX: usize = 400;
+/// Of what a person tells the models of one conversation: far more than a window holds.
+const SETTINGS_BYTES_MAX: usize = 1 << 20;
 /// Of a title that is taken from the first message.
 const TITLE_CHARS: usize = 60;
 
@@ -23,6 +28,8 @@ pub struct Conversation {
     pub deleted_at: Option<i64>,
     /// What its models may do, as the caller gave it.
     pub tools: Option<Value>,
+    /// How they are asked, as the caller gave it.
+    pub settings: Option<Value>,
 }
 
 /// A conversation with the branch it shows, from the first message to the last.
@@ -30,6 +37,8 @@ pub struct Conversation {
 pub struct Opened {
     pub conversation: Conversation,
     pub messages: Vec<Message>,
+    /// By message: where it stands among others in the same place. Those that stand alone are left out.
+    pub branches: BTreeMap<String, Branch>,
     /// The answer that is being written, by this process or another one.
     pub running: Option<String>,
 }
@@ -97,6 +106,59 @@ impl Store {
         .await
     }
 
+    /// How its models are asked from now on, in the caller's own form.
+    pub async fn set_conversation_settings(
+        &self,
+        id: &str,
+        settings: Value,
+    ) -> Result<Conversation, StoreError> {
+        let id = id.to_owned();
+        self.ask(move |db| {
+            let text = settings.to_string();
+            check_settings(text.len())?;
+            db.write(|transaction, _| {
+                let sql = "UPDATE conversations SET settings = ?2 WHERE id = ?1";
+                transaction.execute(sql, params![id, text])?;
+                get(transaction, &id)
+            })
+        })
+        .await
+    }
+
+    /// A title that a model found. One that a person gave stays, and so does one that a model gave before: then
+    /// there is nothing to tell.
+    pub async fn title_by_model(&self, id: &str, title: &str) -> Result<Option<Conversation>, StoreError> {
+        let (id, title) = (id.to_owned(), title_from(title));
+        self.ask(move |db| {
+            db.write(|transaction, _| {
+                let sql = "UPDATE conversations SET title = ?2, titled_by = 'model'
+                           WHERE id = ?1 AND titled_by IS NULL AND ?2 <> ''";
+                let changed = transaction.execute(sql, params![id, title])?;
+                Ok(if changed == 0 {
+                    None
+                } else {
+                    Some(get(transaction, &id)?)
+                })
+            })
+        })
+        .await
+    }
+
+    /// Whether the title is still that of the first words.
+    pub async fn wants_title(&self, id: &str) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.ask(move |db| {
+            db.read(|transaction| {
+                let sql = "SELECT titled_by IS NULL FROM conversations WHERE id = ?1";
+                let found = transaction
+                    .query_row(sql, params![id], |row| row.get(0))
+                    .optional()?;
+                Ok(found.unwrap_or(false))
+            })
+        })
+        .await
+    }
+
     /// To the trash. Nothing is lost until [`Self::empty_trash`].
     pub async fn delete_conversation(&self, id: &str, now: i64) -> Result<Conversation, StoreError> {
         let id = id.to_owned();
@@ -128,7 +190,7 @@ impl Db {
                 "INSERT INTO conversations (id, title, model, created_at, updated_at) VALUES (?1, '', ?2, ?3, ?3)",
                 params![id, model, now],
             )?;
-            Ok(Conversation { id, title: String::new(), model, created_at: now, updated_at: now, deleted_at: None, tools: None })
+            Ok(Conversation { id, title: String::new(), model, created_at: now, updated_at: now, deleted_at: None, tools: None, settings: None })
         })
     }
 
@@ -136,7 +198,7 @@ impl Db {
         let deleted = shown == Shown::Trash;
         self.read(|transaction| {
             let mut rows = transaction.prepare_cached(
-                "SELECT id, title, model, created_at, updated_at, deleted_at, tools FROM conversations
+                "SELECT id, title, model, created_at, updated_at, deleted_at, tools, settings FROM conversations
                  WHERE (deleted_at IS NOT NULL) = ?1 ORDER BY updated_at DESC, id DESC",
             )?;
             let found = rows
@@ -160,7 +222,8 @@ impl Db {
 
     fn set_title(&mut self, id: &str, title: &str, now: i64) -> Result<Conversation, StoreError> {
         self.write(|transaction, _| {
-            let sql = "UPDATE conversations SET title = ?2, updated_at = ?3 WHERE id = ?1";
+            let sql =
+                "UPDATE conversations SET title = ?2, updated_at = ?3, titled_by = 'person' WHERE id = ?1";
             transaction.execute(sql, params![id, title, now])?;
             get(transaction, id)
         })
@@ -177,7 +240,7 @@ impl Db {
 
 pub(crate) fn get(transaction: &Transaction<'_>, id: &str) -> Result<Conversation, Failed> {
     let mut rows = transaction.prepare_cached(
-        "SELECT id, title, model, created_at, updated_at, deleted_at, tools FROM conversations WHERE id = ?1",
+        "SELECT id, title, model, created_at, updated_at, deleted_at, tools, settings FROM conversations WHERE id = ?1",
     )?;
     let found = rows.query_row(params![id], from_row).optional()?;
     found.ok_or_else(|| StoreError::NoConversation { id: id.to_owned() }.into())
@@ -215,7 +278,18 @@ pub(crate) fn name_by(transaction: &Transaction<'_>, id: &str, text: &str) -> Re
     Ok(())
 }
 
-fn title_from(text: &str) -> String {
+pub(crate) fn check_settings(bytes: usize) -> Result<(), StoreError> {
+    if bytes > SETTINGS_BYTES_MAX {
+        return Err(StoreError::TooLarge {
+            what: Limited::SettingBytes,
+            bytes,
+            limit: SETTINGS_BYTES_MAX,
+        });
+    }
+    Ok(())
+}
+
+pub(crate) fn title_from(text: &str) -> String {
     let line = text
         .lines()
         .map(str::trim)
@@ -244,13 +318,17 @@ pub(crate) fn open(transaction: &Transaction<'_>, id: &str) -> Result<Opened, Fa
         .find(|message| message.is_running())
         .map(|message| message.id.clone());
     Ok(Opened {
+        branches: branches(transaction, id)?,
         conversation,
         messages,
         running,
     })
 }
 
-fn from_row(row: &Row<'_>) -> Result<Conversation, rusqlite::Error> {
+/// From `id, title, model, created_at, updated_at, deleted_at, tools, settings`.
+pub(crate) fn from_row(row: &Row<'_>) -> Result<Conversation, rusqlite::Error> {
+    // What is no JSON was not written by us: then it is as if nothing was said.
+    let json = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());
     Ok(Conversation {
         id: row.get(0)?,
         title: row.get(1)?,
@@ -258,9 +336,8 @@ fn from_row(row: &Row<'_>) -> Result<Conversation, rusqlite::Error> {
         created_at: row.get(3)?,
         updated_at: row.get(4)?,
         deleted_at: row.get(5)?,
-        tools: row
-            .get::<_, Option<String>>(6)?
-            .and_then(|text| serde_json::from_str(&text).ok()),
+        tools: json(row.get(6)?),
+        settings: json(row.get(7)?),
     })
 }
 

@@ -62,6 +62,9 @@ pub enum StoreError {
     AlreadyEnded { id: String },
     #[error("an answer is being written in {conversation}")]
     AnswerRunning { conversation: String },
+    /// A conversation from outside whose messages do not hang together.
+    #[error("the messages of a conversation do not hang together: {problem}")]
+    Tangled { problem: &'static str },
     #[error("{what:?} of {bytes} bytes is over the limit of {limit}")]
     TooLarge {
         what: Limited,

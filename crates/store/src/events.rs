@@ -45,17 +45,19 @@ impl Store {
 
 impl Db {
     fn usages(&mut self, answer: &str) -> Result<Vec<UsageRecord>, StoreError> {
-        self.read(|transaction| {
-            let mut rows = transaction.prepare_cached(
-                "SELECT route, model, input, cached, cache_write, output, reasoning, total, cost, cost_by
-                 FROM usages WHERE message = ?1 ORDER BY number",
-            )?;
-            let found = rows
-                .query_map(params![answer], from_row)?
-                .collect::<Result<_, _>>()?;
-            Ok(found)
-        })
+        self.read(|transaction| usages(transaction, answer))
     }
+}
+
+pub(crate) fn usages(transaction: &Transaction<'_>, answer: &str) -> Result<Vec<UsageRecord>, Failed> {
+    let mut rows = transaction.prepare_cached(
+        "SELECT route, model, input, cached, cache_write, output, reasoning, total, cost, cost_by
+         FROM usages WHERE message = ?1 ORDER BY number",
+    )?;
+    let found = rows
+        .query_map(params![answer], from_row)?
+        .collect::<Result<_, _>>()?;
+    Ok(found)
 }
 
 pub(crate) fn add(

@@ -9,6 +9,7 @@
 //! Never interprets what it keeps (reports and faults are JSON of its callers), never reads the clock (times
 //! are arguments), never shows anything to a person.
 
+mod branches;
 mod conversations;
 mod damage;
 mod db;
@@ -17,15 +18,20 @@ mod events;
 mod ledger;
 mod messages;
 mod parts;
+mod portable;
 mod schema;
+mod search;
 mod settings;
 mod store;
 mod writers;
 
+pub use branches::Branch;
 pub use conversations::{Conversation, Opened, Shown};
 pub use error::{Limited, StoreError};
 pub use events::{CostBy, Event, UsageRecord};
 pub use ledger::{Measurement, TransferRecord, TransferState};
 pub use messages::{Begun, End, Finish, Message, Piece, Role};
 pub use parts::{ContentMarks, Part};
+pub use portable::{Whole, WholeMessage};
+pub use search::{Found, Snip};
 pub use store::Store;

@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
+
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::branches::{Branch, branches};
 use crate::conversations::{Conversation, get, head, moved_on, name_by, open, set_model};
 use crate::db::{Db, Failed};
 use crate::events::{self, Event, UsageRecord};
@@ -10,7 +13,7 @@ use crate::{Limited, Store, StoreError};
 
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// A branch longer than this is not followed further: no person writes it, and a circle would never end.
-const BRANCH_MAX: i64 = 100_000;
+pub(crate) const BRANCH_MAX: i64 = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -40,7 +43,7 @@ impl End {
         }
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [
             Self::Complete,
             Self::Length,
@@ -130,6 +133,8 @@ pub struct Finish {
 /// A turn that has begun: what was said before it, the question, and the answer that is still empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Begun {
+    /// By message: where it stands among others in the same place.
+    pub branches: BTreeMap<String, Branch>,
     /// Without the two new messages.
     pub before: Vec<Message>,
     /// As it is now.
@@ -215,6 +220,7 @@ impl Db {
             let user = add_user_message(transaction, conversation, text, now)?;
             let answer = begin_answer(transaction, writers, conversation, now)?;
             Ok(Begun {
+                branches: branches(transaction, conversation)?,
                 before,
                 conversation: get(transaction, conversation)?,
                 user,
@@ -240,6 +246,7 @@ impl Db {
             moved_on(transaction, conversation, &user.id, now)?;
             let answer = begin_answer(transaction, writers, conversation, now)?;
             Ok(Begun {
+                branches: branches(transaction, conversation)?,
                 before,
                 conversation: get(transaction, conversation)?,
                 user,
@@ -328,7 +335,7 @@ fn add_user_message(
     Ok(message)
 }
 
-fn begin_answer(
+pub(crate) fn begin_answer(
     transaction: &Transaction<'_>,
     writers: &Writers,
     conversation: &str,
@@ -342,7 +349,7 @@ fn begin_answer(
 }
 
 /// Refuses while an answer is written in the conversation, by this process or another one that is alive.
-fn check_idle(
+pub(crate) fn check_idle(
     transaction: &Transaction<'_>,
     writers: &Writers,
     conversation: &str,
@@ -361,7 +368,7 @@ fn check_idle(
     Ok(())
 }
 
-fn new_message(role: Role, parent: Option<String>, text: String, now: i64) -> Message {
+pub(crate) fn new_message(role: Role, parent: Option<String>, text: String, now: i64) -> Message {
     Message {
         id: Uuid::now_v7().to_string(),
         parent,
@@ -377,7 +384,7 @@ fn new_message(role: Role, parent: Option<String>, text: String, now: i64) -> Me
     }
 }
 
-fn check_size(bytes: usize) -> Result<(), StoreError> {
+pub(crate) fn check_size(bytes: usize) -> Result<(), StoreError> {
     if bytes > MESSAGE_BYTES_MAX {
         return Err(StoreError::TooLarge {
             what: Limited::MessageBytes,
@@ -388,7 +395,7 @@ fn check_size(bytes: usize) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn insert(
+pub(crate) fn insert(
     transaction: &Transaction<'_>,
     conversation: &str,
     message: &Message,
@@ -480,7 +487,7 @@ fn branch(transaction: &Transaction<'_>, last: &str, length: i64) -> Result<Vec<
     Ok(found)
 }
 
-fn from_row(row: &Row<'_>) -> Result<Message, rusqlite::Error> {
+pub(crate) fn from_row(row: &Row<'_>) -> Result<Message, rusqlite::Error> {
     let role: String = row.get(2)?;
     let ended: Option<String> = row.get(7)?;
     // What is no JSON was not written by us; the rest of the message is still worth showing.

@@ -1,7 +1,13 @@
 use rusqlite_migration::{M, Migrations};
 
 /// One entry a version, never changed once it was released.
-const STEPS: &[M<'static>] = &[M::up(FIRST), M::up(RANGES), M::up(EVENTS), M::up(TOOLS)];
+const STEPS: &[M<'static>] = &[
+    M::up(FIRST),
+    M::up(RANGES),
+    M::up(EVENTS),
+    M::up(TOOLS),
+    M::up(FINDING),
+];
 
 pub(crate) const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
 
@@ -134,6 +140,54 @@ const EVENTS: &str = "
 
 /// What the models of a conversation may do, in the caller's own words.
 const TOOLS: &str = "ALTER TABLE conversations ADD COLUMN tools TEXT;";
+
+/// How the models of a conversation are asked, who gave it its title, and an index of every word: by trigrams,
+/// which find parts of words and need no language. The index holds no text of its own; a row is found by a
+/// number that, unlike a row id, nothing but us gives and nothing changes.
+const FINDING: &str = "
+    ALTER TABLE conversations ADD COLUMN settings TEXT;
+    -- NULL: taken from the first words.
+    ALTER TABLE conversations ADD COLUMN titled_by TEXT CHECK (titled_by IN ('model', 'person'));
+
+    ALTER TABLE conversations ADD COLUMN number INTEGER;
+    UPDATE conversations SET number = rowid;
+    CREATE UNIQUE INDEX conversations_by_number ON conversations (number);
+    ALTER TABLE messages ADD COLUMN number INTEGER;
+    UPDATE messages SET number = rowid;
+    CREATE UNIQUE INDEX messages_by_number ON messages (number);
+
+    CREATE VIRTUAL TABLE title_words USING fts5 (
+        title, content = 'conversations', content_rowid = 'number', tokenize = 'trigram'
+    );
+    INSERT INTO title_words (title_words) VALUES ('rebuild');
+    CREATE TRIGGER conversation_added AFTER INSERT ON conversations BEGIN
+        UPDATE conversations SET number = (SELECT ifnull(max(number), 0) + 1 FROM conversations) WHERE id = new.id;
+        INSERT INTO title_words (rowid, title) SELECT number, title FROM conversations WHERE id = new.id;
+    END;
+    CREATE TRIGGER conversation_titled AFTER UPDATE OF title ON conversations BEGIN
+        INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.number, old.title);
+        INSERT INTO title_words (rowid, title) VALUES (new.number, new.title);
+    END;
+    CREATE TRIGGER conversation_removed AFTER DELETE ON conversations BEGIN
+        INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.number, old.title);
+    END;
+
+    CREATE VIRTUAL TABLE message_words USING fts5 (
+        text, content = 'messages', content_rowid = 'number', tokenize = 'trigram'
+    );
+    INSERT INTO message_words (message_words) VALUES ('rebuild');
+    CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN
+        UPDATE messages SET number = (SELECT ifnull(max(number), 0) + 1 FROM messages) WHERE id = new.id;
+        INSERT INTO message_words (rowid, text) SELECT number, text FROM messages WHERE id = new.id;
+    END;
+    CREATE TRIGGER message_written AFTER UPDATE OF text ON messages BEGIN
+        INSERT INTO message_words (message_words, rowid, text) VALUES ('delete', old.number, old.text);
+        INSERT INTO message_words (rowid, text) VALUES (new.number, new.text);
+    END;
+    CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN
+        INSERT INTO message_words (message_words, rowid, text) VALUES ('delete', old.number, old.text);
+    END;
+";
 
 #[cfg(test)]
 mod tests {

@@ -50,6 +50,7 @@ pub(crate) const fn status_of(code: FaultCode) -> StatusCode {
         | F::GgufBad
         | F::UnknownArchitecture
         | F::MachineFileBad
+        | F::ConversationBad
         | F::ContextTooLong
         | F::ContextExceeded
         | F::NoVision => StatusCode::BAD_REQUEST,

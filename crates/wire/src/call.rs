@@ -2,9 +2,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use ts_rs::TS;
 
 use crate::{
-    Anchor, BenchReply, CatalogReply, Check, Conversation, ConversationSummary, Duplicates, Endpoint,
-    EngineList, Folders, HubFit, HubSearch, HubSite, HubVariants, Library, LibraryModel, Machine,
-    MachineDetails, MachineOverrides, NewestEngines, Plan, PlanWishes, ProviderModels, ProviderProtocol,
+    Anchor, BenchReply, CatalogReply, ChatSettings, ChatSettingsReply, Check, Conversation,
+    ConversationSummary, Duplicates, Emptied, Endpoint, EngineList, Exported, Folders, FoundConversations,
+    HubFit, HubSearch, HubSite, HubVariants, Library, LibraryModel, Machine, MachineDetails,
+    MachineOverrides, MarkdownWords, NewestEngines, Plan, PlanWishes, ProviderModels, ProviderProtocol,
     Providers, Recommendation, RouteLosses, Router, Settings, Setup, Status, ToolAnswer, ToolSettings,
     VerifyReply,
 };
@@ -178,11 +179,42 @@ calls! {
     "router/stop" StopRouter {} -> Router;
     "conversations/list" ListConversations { #[serde(default)] trash: bool } -> Conversations;
     "conversations/open" OpenConversation { id: String } -> Conversation;
-    "conversations/create" CreateConversation { #[serde(default)] #[ts(optional)] model: Option<String> } -> Conversation;
+    "conversations/create" CreateConversation {
+        #[serde(default)]
+        #[ts(optional)]
+        model: Option<String>,
+        #[serde(default)]
+        #[ts(optional)]
+        settings: Option<ChatSettings>
+    } -> Conversation;
     "conversations/rename" RenameConversation { id: String, title: String } -> Done;
     /// To the trash; `conversations/restore` takes it back.
     "conversations/delete" DeleteConversation { id: String } -> Done;
     "conversations/restore" RestoreConversation { id: String } -> Done;
+    /// Removes for good what lies in the trash.
+    "conversations/emptyTrash" EmptyTrash {} -> Emptied;
+    /// Conversations that hold all of these words, in their title or in one message; the latest change first.
+    "conversations/search" SearchConversations { words: String, #[serde(default)] trash: bool } -> FoundConversations;
+    /// Shows the branch that a message is on, to its newest end.
+    "conversations/show" ShowBranch { conversation: String, message: String } -> Conversation;
+    /// How this conversation is asked with a model, or a new one where there is no `id`.
+    "conversations/settings" ReadChatSettings { #[serde(default)] #[ts(optional)] id: Option<String>, model: String } -> ChatSettingsReply;
+    /// How the models of this conversation are asked from now on, all of it.
+    "conversations/setSettings" SetChatSettings { id: String, settings: ChatSettings } -> Done;
+    /// What holds for every conversation with this model that says nothing else.
+    "models/setSettings" SetModelSettings { model: String, settings: ChatSettings } -> Done;
+    /// With `words` as Markdown, without as a document that `conversations/import` reads. With `save` it is written
+    /// into the person's folder for downloads.
+    "conversations/export" ExportConversation {
+        id: String,
+        #[serde(default)]
+        #[ts(optional)]
+        words: Option<MarkdownWords>,
+        #[serde(default)]
+        save: bool
+    } -> Exported;
+    /// Makes a conversation from a document. What its tools were allowed elsewhere is not taken along.
+    "conversations/import" ImportConversation { text: String } -> Conversation;
     /// Adds a message and starts the answer. Returns the turn's id at once; the answer comes as events.
     "turn/start" StartTurn {
         conversation: String,
@@ -190,11 +222,20 @@ calls! {
         /// Missing: the conversation's model, else the default model.
         #[serde(default)]
         #[ts(optional)]
-        model: Option<String>
+        model: Option<String>,
+        /// The message of the person's whose place this one takes. That one stays with all that followed, on a
+        /// branch that is not shown.
+        #[serde(default)]
+        #[ts(optional)]
+        instead: Option<String>
     } -> Started;
-    /// Answers the last question once more. The answer that it had stays in the store, on a branch that is not shown.
+    /// Answers a question once more. The answer that it had stays in the store, on a branch that is not shown.
     "turn/again" AnswerAgain {
         conversation: String,
+        /// The question, or an answer to it. Missing: the last question that is shown.
+        #[serde(default)]
+        #[ts(optional)]
+        message: Option<String>,
         /// Missing: the conversation's model, else the default model.
         #[serde(default)]
         #[ts(optional)]

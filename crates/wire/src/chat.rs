@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Fault, Machine, Plan, Proof, ToolSettings, ToolUse};
+use crate::{Branch, ChatSettings, Fault, Machine, Plan, Proof, ToolSettings, ToolUse};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -27,6 +27,7 @@ pub struct Conversation {
     pub summary: ConversationSummary,
     pub messages: Vec<Message>,
     pub tools: ToolSettings,
+    pub settings: ChatSettings,
     /// The turn that is running now, if any: its id is also the id of the answer it writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -44,6 +45,14 @@ pub enum Role {
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     pub id: String,
+    /// The message it follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub parent: Option<String>,
+    /// Missing where it stands alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub branch: Option<Branch>,
     pub role: Role,
     pub text: String,
     /// What a reasoning model thought, folded by default.

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    ChatEnd, Comparing, ConversationSummary, Fault, Message, Router, Sample, Setup, ToolEffect, ToolUse,
-    Transfer, TurnStats,
+    Branch, ChatEnd, Comparing, ConversationSummary, Fault, Message, Router, Sample, Setup, ToolEffect,
+    ToolUse, Transfer, TurnStats,
 };
 
 /// What happened. A turn's events come in order; every started turn ends with exactly one `turnEnded`.
@@ -38,8 +38,12 @@ pub enum Event {
     TurnStarted {
         conversation: String,
         turn: String,
-        /// The question. Where it is known already it is answered again, and what followed it is no longer shown.
+        /// The question. What was shown behind the message that it follows, or behind itself, no longer is.
         user: Message,
+        /// Where the answer stands among others to this question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        branch: Option<Branch>,
     },
     /// The provider asked for patience: the question is sent again after this time.
     TurnWaiting {

@@ -140,6 +140,8 @@ pub enum FaultCode {
     /// This route has no way to say what was asked.
     RouteCannot,
     NoVision,
+    /// A document that is no conversation, or one of a newer version.
+    ConversationBad,
     // our own data
     StoreFailed,
     StoreTooNew,

@@ -8,6 +8,7 @@
 
 mod call;
 mod chat;
+mod conversation;
 mod engine;
 mod event;
 mod fault;
@@ -24,6 +25,10 @@ mod typescript;
 pub use call::*;
 pub use chat::{
     Answered, ChatEnd, Conversation, ConversationSummary, Cost, CostBy, Message, Role, TurnStats,
+};
+pub use conversation::{
+    Branch, ChatSetting, ChatSettings, ChatSettingsReply, Emptied, Exported, FoundConversation,
+    FoundConversations, MarkdownWords, Snip, ThinkingChoice, ThinkingWish,
 };
 pub use engine::{
     BenchReply, Check, CheckStep, EngineBuild, EngineList, EngineOffer, EnginePassed, LoadStage, LoadedModel,

@@ -127,6 +127,9 @@ pub struct Settings {
     /// How often the status bar is read, in milliseconds; 1500 when never set, from 250 to 60000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_every_ms: Option<u32>,
+    /// Ask a model in a cloud for the title of a conversation that it answered in; yes when never set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub titles: Option<bool>,
 }
 
 /// Our loopback front for other apps.

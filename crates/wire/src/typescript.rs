@@ -3,7 +3,8 @@ use std::fmt::Write as _;
 use ts_rs::{Config, TS};
 
 use crate::{
-    call, chat, engine, event, fault, library, machine, plan, provider, search, setup, status, tool,
+    call, chat, conversation, engine, event, fault, library, machine, plan, provider, search, setup, status,
+    tool,
 };
 
 /// The whole contract as one TypeScript module. `cargo x gen` writes it to `ui/src/wire/wire.ts`;
@@ -103,8 +104,20 @@ pub fn typescript() -> String {
         chat::CostBy,
         chat::Cost,
         chat::TurnStats,
+        conversation::Branch,
+        conversation::ThinkingWish,
+        conversation::ChatSettings,
+        conversation::ChatSetting,
+        conversation::ThinkingChoice,
+        conversation::ChatSettingsReply,
         chat::Message,
         chat::ConversationSummary,
+        conversation::Snip,
+        conversation::FoundConversation,
+        conversation::FoundConversations,
+        conversation::MarkdownWords,
+        conversation::Exported,
+        conversation::Emptied,
         chat::Conversation,
         chat::Answered,
         provider::ProviderProtocol,

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { MoreHorizontal, Pencil, Trash2 } from "lucide-react";
+import { FileJson, FileText, MoreHorizontal, Pencil, Trash2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -133,6 +133,7 @@ function ConversationRow({ one, onGo }: { one: ConversationSummary; onGo?: () =>
   const rename = useTell("conversations/rename");
   const remove = useTell("conversations/delete");
   const restore = useTell("conversations/restore");
+  const write = useTell("conversations/export");
   const title = one.title || t("nav.untitled");
 
   function trash() {
@@ -146,6 +147,22 @@ function ConversationRow({ one, onGo }: { one: ConversationSummary; onGo?: () =>
             run: () => restore.mutate({ id: one.id }),
           });
         },
+        onError: ({ fault }) => say(faultTitle(t, fault)),
+      },
+    );
+  }
+
+  function save(markdown: boolean) {
+    const words = {
+      you: t("chat.you"),
+      answer: t("chat.assistant"),
+      thought: t("chat.reasoning"),
+      tool: t("chat.tools.settings"),
+    };
+    write.mutate(
+      { id: one.id, save: true, ...(markdown ? { words } : {}) },
+      {
+        onSuccess: ({ path }) => say(t("nav.saved", { path })),
         onError: ({ fault }) => say(faultTitle(t, fault)),
       },
     );
@@ -212,6 +229,12 @@ function ConversationRow({ one, onGo }: { one: ConversationSummary; onGo?: () =>
         >
           <MenuItem icon={<Pencil size={14} />} onClick={() => setRenaming(true)}>
             {t("nav.rename")}
+          </MenuItem>
+          <MenuItem icon={<FileText size={14} />} onClick={() => save(true)}>
+            {t("nav.saveMarkdown")}
+          </MenuItem>
+          <MenuItem icon={<FileJson size={14} />} onClick={() => save(false)}>
+            {t("nav.saveDocument")}
           </MenuItem>
           <MenuItem icon={<Trash2 size={14} />} danger onClick={trash}>
             {t("nav.delete")}

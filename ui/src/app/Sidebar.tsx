@@ -8,6 +8,7 @@ import { Mark } from "@/components/Mark";
 import { useAsk } from "@/state/ask";
 
 import { ConversationList } from "./ConversationList";
+import { SearchResults } from "./SearchResults";
 import { shortcutText } from "./shortcuts";
 
 const navClass =
@@ -17,11 +18,9 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const [query, setQuery] = useState("");
-  const wanted = useDeferredValue(query.trim().toLowerCase());
+  const wanted = useDeferredValue(query.trim());
   const list = useAsk("conversations/list", { trash: false });
   const conversations = list.data?.conversations ?? [];
-  const shown =
-    wanted === "" ? conversations : conversations.filter((one) => one.title.toLowerCase().includes(wanted));
 
   return (
     <nav aria-label={t("nav.main")} className="flex h-full flex-col">
@@ -61,17 +60,15 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
           </IconButton>
         )}
       </div>
-      <ConversationList
-        conversations={shown}
-        {...(onGo ? { onGo } : {})}
-        empty={
-          list.isPending
-            ? ""
-            : wanted === ""
-              ? t("nav.noChats")
-              : t("nav.nothingFound", { query: query.trim() })
-        }
-      />
+      {wanted === "" ? (
+        <ConversationList
+          conversations={conversations}
+          {...(onGo ? { onGo } : {})}
+          empty={list.isPending ? "" : t("nav.noChats")}
+        />
+      ) : (
+        <SearchResults words={wanted} {...(onGo ? { onGo } : {})} />
+      )}
       <div className="flex flex-col gap-0.5 border-t border-hairline p-2.5">
         <Link to="/models" className={navClass} onClick={onGo}>
           <Boxes size={16} aria-hidden="true" />

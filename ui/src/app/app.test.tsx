@@ -134,6 +134,51 @@ describe("a chat", () => {
     expect(screen.getAllByRole("article", { name: "Answer" })).toHaveLength(1);
   });
 
+  it("asks a message differently and goes from branch to branch", async () => {
+    const { user, bodies } = open("ready,fast");
+    await user.type(await screen.findByRole("textbox", { name: "Message" }), "Write code{Enter}");
+    await screen.findByRole("button", { name: "Answer again" });
+    await user.click(screen.getByRole("button", { name: "Edit" }));
+    const field = screen.getByRole("textbox", { name: "Your message, asked differently" });
+    await user.clear(field);
+    await user.type(field, "How do tides work?{Enter}");
+    await waitFor(() =>
+      expect(bodies("turn/start")[1]).toMatchObject({
+        text: "How do tides work?",
+        instead: expect.any(String),
+      }),
+    );
+    expect(await screen.findByLabelText("Version 2 of 2")).toBeVisible();
+    await screen.findByRole("button", { name: "Answer again" });
+    expect(screen.getAllByRole("article", { name: "You" })).toHaveLength(1);
+    await user.click(screen.getByRole("button", { name: "The version before" }));
+    expect(await screen.findByText("Write code", { selector: "article p" })).toBeVisible();
+    expect(screen.getByLabelText("Version 1 of 2")).toBeVisible();
+    expect(screen.getByRole("button", { name: "The version before" })).toBeDisabled();
+  });
+
+  it("tells the model what the person wants of it", async () => {
+    const { user, bodies } = open("ready,fast");
+    await user.click(await screen.findByRole("button", { name: "Instructions and numbers" }));
+    await user.type(await screen.findByRole("textbox", { name: "Instructions" }), "Be brief.");
+    await user.type(screen.getByRole("spinbutton", { name: "Temperature" }), "0.2");
+    await user.click(screen.getByRole("radio", { name: "Off" }));
+    await user.click(screen.getByRole("button", { name: "Use here" }));
+    await user.type(await screen.findByRole("textbox", { name: "Message" }), "Hello{Enter}");
+    await waitFor(() =>
+      expect(bodies("conversations/create")).toEqual([
+        {
+          model: "qwen3-8b:Q4_K_M",
+          settings: { instructions: "Be brief.", temperature: 0.2, thinking: "off" },
+        },
+      ]),
+    );
+    await user.click(await screen.findByRole("button", { name: "Instructions and numbers" }));
+    expect(await screen.findByRole("textbox", { name: "Instructions" })).toHaveValue("Be brief.");
+    await user.click(screen.getByRole("button", { name: "Use always with Qwen3 8B" }));
+    await waitFor(() => expect(bodies("models/setSettings")).toHaveLength(1));
+  });
+
   it("stops by Esc, but leaves Esc to an open picker", async () => {
     const { user, bodies } = open("streaming,frozen", "/c/c-live");
     expect(await screen.findByRole("button", { name: /Stop the answer/ })).toBeVisible();
@@ -184,11 +229,38 @@ describe("a chat", () => {
 });
 
 describe("the list", () => {
-  it("searches by title", async () => {
-    const { user } = open("ready,frozen");
-    await user.type(await screen.findByRole("searchbox", { name: "Search by title" }), "tides");
+  it("searches titles and messages, and shows what stands around the words", async () => {
+    const { user, router } = open("ready,frozen");
+    await user.type(
+      await screen.findByRole("searchbox", { name: "Search all conversations" }),
+      "answering moon",
+    );
     await waitFor(() => expect(screen.queryByRole("link", { name: /Three dinners/ })).toBeNull());
-    expect(screen.getByRole("link", { name: /How tides work/ })).toBeVisible();
+    const hit = await screen.findByRole("link", { name: /How tides work.*the sea answering the Moon/ });
+    await user.click(hit);
+    expect(await screen.findByRole("article", { name: "Answer" })).toHaveTextContent("answering the Moon");
+    expect(router.state.location.search).toHaveProperty("m");
+    await user.clear(screen.getByRole("searchbox", { name: "Search all conversations" }));
+    expect(await screen.findByRole("link", { name: /Three dinners/ })).toBeVisible();
+  });
+
+  it("saves a conversation as Markdown and as a document", async () => {
+    const { user, bodies } = open("ready,frozen");
+    await user.click(await screen.findByRole("button", { name: "Actions for “Three dinners”" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Save as Markdown" }));
+    expect(await screen.findByText("Saved as /home/ada/Downloads/Three dinners.md")).toBeVisible();
+    await user.click(await screen.findByRole("button", { name: "Actions for “Three dinners”" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Save as a document" }));
+    expect(await screen.findByText("Saved as /home/ada/Downloads/Three dinners.json")).toBeVisible();
+    expect(bodies("conversations/export")[1]).toEqual({ id: expect.any(String), save: true });
+  });
+
+  it("empties the trash only after a confirmation", async () => {
+    const { user, bodies } = open("full,frozen", "/trash");
+    await user.click(await screen.findByRole("button", { name: "Empty the trash" }));
+    expect(bodies("conversations/emptyTrash")).toEqual([]);
+    await user.click(await screen.findByRole("button", { name: "Remove for good" }));
+    expect(await screen.findByText("The trash is empty.")).toBeVisible();
   });
 
   it("takes the focus along to the page that a link leads to, and only then", async () => {

@@ -19,10 +19,12 @@ const home = createRoute({ getParentRoute: () => root, path: "/", component: New
 const chat = createRoute({
   getParentRoute: () => root,
   path: "/c/$id",
+  validateSearch: (search): { m?: string } => (typeof search["m"] === "string" ? { m: search["m"] } : {}),
   component: function OpenChat() {
     const { id } = chat.useParams();
+    const { m: at } = chat.useSearch();
     // A new conversation is a new page: its scroll position, draft and faults are its own.
-    return <ChatPage key={id} id={id} />;
+    return <ChatPage key={id} id={id} {...(at === undefined ? {} : { at })} />;
   },
 });
 

@@ -67,6 +67,7 @@ export const faultText = {
   routeModel: "fault.routeModel",
   routeCannot: "fault.routeCannot",
   noVision: "fault.noVision",
+  conversationBad: "fault.conversationBad",
   storeFailed: "fault.storeFailed",
   storeTooNew: "fault.storeTooNew",
   internal: "fault.internal",

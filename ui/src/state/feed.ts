@@ -71,6 +71,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
           "hub/variants",
           "hub/fit",
           "providers/list",
+          "conversations/settings",
         );
         void readStatus(host);
         break;
@@ -91,6 +92,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
             "settings/read",
             "providers/list",
             "conversations/list",
+            "conversations/search",
             "machine/details",
           ] as const),
         );
@@ -153,4 +155,5 @@ function placeConversation(queries: QueryClient, changed: ConversationSummary): 
     return { conversations };
   });
   void queries.invalidateQueries({ queryKey: ["conversations/list", { trash: true }] });
+  stale(queries, "conversations/search");
 }

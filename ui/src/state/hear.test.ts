@@ -50,6 +50,26 @@ describe("a turn", () => {
     expect(thread.messages.map((one) => one.text)).toEqual(["hi", "right"]);
   });
 
+  it("takes the place of a message that is asked differently, with all that followed", () => {
+    const first = after(emptyThread("c"), started, text("one"), ended());
+    const more: TurnEvent = {
+      type: "turnStarted",
+      conversation: "c",
+      turn: "t2",
+      user: { ...user, id: "u2", parent: "t1", text: "and?" },
+    };
+    const two = after(first, more, text("two", "t2"), ended("t2"));
+    const edited: TurnEvent = {
+      ...more,
+      turn: "t3",
+      user: { ...user, id: "u3", parent: "t1", text: "or?", branch: { place: 2, of: 2, before: "u2" } },
+    };
+    const now = after(two, edited, text("three", "t3"), ended("t3"));
+    expect(now.messages.map((one) => one.text)).toEqual(["hi", "one", "or?", "three"]);
+    const begun = after(now, { ...edited, turn: "t4", user: { ...user, id: "u4", text: "Hi" } });
+    expect(begun.messages.map((one) => one.text)).toEqual(["Hi"]);
+  });
+
   it("does not add the answer twice when its end is heard again", () => {
     const thread = after(emptyThread("c"), started, text("a"), ended(), ended());
     expect(thread.messages).toHaveLength(2);
@@ -74,6 +94,7 @@ describe("opening", () => {
     updatedAt: 1,
     running: "t1",
     tools: { on: false, folders: [], allowed: [] },
+    settings: {},
     messages: [user, { id: "t1", role: "assistant", text: answer, reasoning: "", createdAt: 2 }],
   });
 

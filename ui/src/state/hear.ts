@@ -1,4 +1,5 @@
 import type {
+  Branch,
   ChatEnd,
   Conversation,
   Event,
@@ -12,6 +13,10 @@ import type {
 /** The answer that is being written. Text grows here, so that finished messages never change identity. */
 export interface Writing {
   turn: string;
+  /** The question. */
+  parent?: string;
+  /** Where it stands among other answers to the question. */
+  branch?: Branch;
   text: string;
   reasoning: string;
   /** While the prompt is being read. */
@@ -98,6 +103,8 @@ export function opened(conversation: Conversation, before: Thread | undefined): 
     messages: conversation.messages.filter((message) => message.id !== running),
     writing: {
       turn: running,
+      ...(stored?.parent === undefined ? {} : { parent: stored.parent }),
+      ...(stored?.branch ? { branch: stored.branch } : {}),
       text,
       reasoning,
       ...(heard?.prompt ? { prompt: heard.prompt } : {}),
@@ -117,12 +124,16 @@ function longer(one = "", other = ""): string {
 export function hear(thread: Thread, event: TurnEvent): Thread {
   switch (event.type) {
     case "turnStarted": {
-      const known = thread.messages.findIndex((message) => message.id === event.user.id);
       return {
         ...thread,
-        // A question that is answered again loses the answer that it had.
-        messages: known < 0 ? [...thread.messages, event.user] : thread.messages.slice(0, known + 1),
-        writing: { turn: event.turn, text: "", reasoning: "" },
+        messages: [...upTo(thread.messages, event.user), event.user],
+        writing: {
+          turn: event.turn,
+          parent: event.user.id,
+          ...(event.branch ? { branch: event.branch } : {}),
+          text: "",
+          reasoning: "",
+        },
       };
     }
     case "turnWaiting": {
@@ -198,6 +209,16 @@ export function hear(thread: Thread, event: TurnEvent): Thread {
   }
 }
 
+/** What is still shown when this question is asked: all up to the message that it follows. */
+function upTo(messages: Message[], question: Message): Message[] {
+  const known = messages.findIndex((message) => message.id === question.id);
+  if (known >= 0) return messages.slice(0, known);
+  if (question.parent === undefined) return [];
+  const parent = messages.findIndex((message) => message.id === question.parent);
+  // What it follows was not read yet: it will be, when the turn has ended.
+  return parent < 0 ? messages : messages.slice(0, parent + 1);
+}
+
 function withoutPrompt({ prompt: _read, patience: _had, ...writing }: Writing): Writing {
   return writing;
 }
@@ -210,6 +231,8 @@ function current(thread: Thread, turn: string): { writing: Writing; joinedLate: 
 function finished(writing: Writing, end: ChatEnd, stats?: TurnStats, fault?: Fault): Message {
   return {
     id: writing.turn,
+    ...(writing.parent === undefined ? {} : { parent: writing.parent }),
+    ...(writing.branch ? { branch: writing.branch } : {}),
     role: "assistant",
     text: writing.text,
     reasoning: writing.reasoning,

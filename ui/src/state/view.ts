@@ -1,5 +1,7 @@
 import { create } from "zustand";
 
+import type { ChatSettings } from "@/wire/wire";
+
 /** What only this window knows: what is open, what was chosen but not yet sent. */
 interface View {
   picker: boolean;
@@ -10,6 +12,8 @@ interface View {
   chosen: Record<string, string>;
   /** Unsent words, by conversation. */
   drafts: Record<string, string>;
+  /** How the chat that does not exist yet is to be asked. */
+  tuning: ChatSettings;
 }
 
 export const useView = create<View>()(() => ({
@@ -18,10 +22,15 @@ export const useView = create<View>()(() => ({
   startSkipped: false,
   chosen: {},
   drafts: {},
+  tuning: {},
 }));
 
 export function chooseModel(conversation: string, model: string): void {
   useView.setState(({ chosen }) => ({ chosen: { ...chosen, [conversation]: model } }));
+}
+
+export function keepTuning(tuning: ChatSettings): void {
+  useView.setState({ tuning });
 }
 
 export function keepDraft(conversation: string, text: string): void {

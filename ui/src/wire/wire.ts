@@ -4,7 +4,7 @@ export type Param = number | number | string;
 
 export type Reason = { code: string, params: { [key in string]: Param }, };
 
-export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "modelNotOurs" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "folderUnusable" | "libraryGone" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hubQuota" | "hubRevisionGone" | "hubChanged" | "hubCertificate" | "hubProxy" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "routeKey" | "routeQuota" | "routeRate" | "routeOverloaded" | "routeContent" | "routeModel" | "routeCannot" | "noVision" | "storeFailed" | "storeTooNew" | "internal";
+export type FaultCode = "badRequest" | "unknownCall" | "notAllowed" | "notFound" | "busy" | "notGguf" | "ggufCut" | "ggufTooLarge" | "ggufBad" | "modelFileMissing" | "modelNotOurs" | "unknownModel" | "unknownArchitecture" | "machineFileBad" | "doesNotFit" | "contextTooLong" | "diskFull" | "readFailed" | "writeFailed" | "unsafeName" | "folderUnusable" | "libraryGone" | "hubUnreachable" | "hubRefused" | "hubNeedsToken" | "hubNotFound" | "hubOffline" | "hubTooManyRequests" | "hubQuota" | "hubRevisionGone" | "hubChanged" | "hubCertificate" | "hubProxy" | "hashMismatch" | "transferStalled" | "licenceNotAccepted" | "noEngine" | "engineIncomplete" | "engineCheckFailed" | "engineUnknownAsset" | "portTaken" | "routerFailed" | "routerGone" | "loadFailed" | "outOfMemory" | "modelCrashed" | "illegalInstruction" | "gpuDriver" | "gpuUnsupported" | "deviceLost" | "engineTooOld" | "contextExceeded" | "routeUnreachable" | "routeRefused" | "routeBroken" | "routeKey" | "routeQuota" | "routeRate" | "routeOverloaded" | "routeContent" | "routeModel" | "routeCannot" | "noVision" | "conversationBad" | "storeFailed" | "storeTooNew" | "internal";
 
 export type Fix = "retry" | "chooseOtherModel" | "chooseSmallerContext" | "downloadAgain" | "freeSpace" | "addEngine" | "reinstallEngine" | "checkConnection" | "setToken" | "setKey" | "acceptLicence" | "importFile" | "newConversation" | "updateApp" | "reportBug";
 
@@ -705,7 +705,71 @@ window?: number,
  */
 toolsLeftOut?: Array<string>, };
 
-export type Message = { id: string, role: Role, text: string, 
+export type Branch = { 
+/**
+ * From 1.
+ */
+place: number, of: number, 
+/**
+ * The message before it, for `conversations/show`.
+ */
+before?: string, after?: string, };
+
+export type ThinkingWish = "off" | "low" | "medium" | "high";
+
+export type ChatSettings = { 
+/**
+ * Told to the model before everything else.
+ */
+instructions?: string, 
+/**
+ * From 0 to 2.
+ */
+temperature?: number, 
+/**
+ * From 0 to 1.
+ */
+topP?: number, topK?: number, 
+/**
+ * From 0 to 1.
+ */
+minP?: number, seed?: number, 
+/**
+ * The most tokens of an answer.
+ */
+replyMax?: number, thinking?: ThinkingWish, };
+
+export type ChatSetting = "temperature" | "topP" | "topK" | "minP" | "seed" | "replyMax";
+
+export type ThinkingChoice = "none" | "switch" | "effort";
+
+export type ChatSettingsReply = { 
+/**
+ * Of the conversation alone.
+ */
+own: ChatSettings, 
+/**
+ * What the person chose for every conversation with this model.
+ */
+model: ChatSettings, 
+/**
+ * What the model's publisher advises.
+ */
+advice: ChatSettings, 
+/**
+ * What the route takes; the rest is not sent.
+ */
+takes: Array<ChatSetting>, thinking: ThinkingChoice, };
+
+export type Message = { id: string, 
+/**
+ * The message it follows.
+ */
+parent?: string, 
+/**
+ * Missing where it stands alone.
+ */
+branch?: Branch, role: Role, text: string, 
 /**
  * What a reasoning model thought, folded by default.
  */
@@ -729,7 +793,51 @@ title: string, createdAt: number, updatedAt: number, model?: string,
  */
 deletedAt?: number, };
 
-export type Conversation = { messages: Array<Message>, tools: ToolSettings, 
+export type Snip = { text: string, 
+/**
+ * One of the words that were looked for.
+ */
+hit: boolean, };
+
+export type FoundConversation = { conversation: ConversationSummary, inTitle: boolean, 
+/**
+ * Messages that hold every word.
+ */
+hits: number, 
+/**
+ * The newest of them.
+ */
+message?: string, 
+/**
+ * What stands around the words there.
+ */
+snippet: Array<Snip>, };
+
+export type FoundConversations = { found: Array<FoundConversation>, 
+/**
+ * There are others that are not listed.
+ */
+more: boolean, };
+
+export type MarkdownWords = { you: string, answer: string, thought: string, tool: string, };
+
+export type Exported = { 
+/**
+ * A file name for it.
+ */
+name: string, 
+/**
+ * Missing where it was saved.
+ */
+text?: string, 
+/**
+ * Where it was saved.
+ */
+path?: string, };
+
+export type Emptied = { conversations: number, };
+
+export type Conversation = { messages: Array<Message>, tools: ToolSettings, settings: ChatSettings, 
 /**
  * The turn that is running now, if any: its id is also the id of the answer it writes.
  */
@@ -907,7 +1015,11 @@ endpoint?: boolean,
 /**
  * How often the status bar is read, in milliseconds; 1500 when never set, from 250 to 60000.
  */
-sampleEveryMs?: number, };
+sampleEveryMs?: number, 
+/**
+ * Ask a model in a cloud for the title of a conversation that it answered in; yes when never set.
+ */
+titles?: boolean, };
 
 export type Endpoint = { 
 /**
@@ -945,9 +1057,13 @@ export type Removed = { freedBytes: number, };
 
 export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "compared", comparing: Comparing, } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, 
 /**
- * The question. Where it is known already it is answered again, and what followed it is no longer shown.
+ * The question. What was shown behind the message that it follows, or behind itself, no longer is.
  */
-user: Message, } | { "type": "turnWaiting", conversation: string, turn: string, afterMs: number, fault: Fault, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "toolsMoved", conversation: string, turn: string, tools: Array<ToolUse>, } | { "type": "toolAsked", conversation: string, turn: string, call: string, tool: string, effect: ToolEffect, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
+user: Message, 
+/**
+ * Where the answer stands among others to this question.
+ */
+branch?: Branch, } | { "type": "turnWaiting", conversation: string, turn: string, afterMs: number, fault: Fault, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "toolsMoved", conversation: string, turn: string, tools: Array<ToolUse>, } | { "type": "toolAsked", conversation: string, turn: string, call: string, tool: string, effect: ToolEffect, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
 
 export type ReadStatus = Record<symbol, never>;
 
@@ -1061,7 +1177,7 @@ export type ListConversations = { trash: boolean, };
 
 export type OpenConversation = { id: string, };
 
-export type CreateConversation = { model?: string, };
+export type CreateConversation = { model?: string, settings?: ChatSettings, };
 
 export type RenameConversation = { id: string, title: string, };
 
@@ -1069,13 +1185,38 @@ export type DeleteConversation = { id: string, };
 
 export type RestoreConversation = { id: string, };
 
+export type EmptyTrash = Record<symbol, never>;
+
+export type SearchConversations = { words: string, trash: boolean, };
+
+export type ShowBranch = { conversation: string, message: string, };
+
+export type ReadChatSettings = { id?: string, model: string, };
+
+export type SetChatSettings = { id: string, settings: ChatSettings, };
+
+export type SetModelSettings = { model: string, settings: ChatSettings, };
+
+export type ExportConversation = { id: string, words?: MarkdownWords, save: boolean, };
+
+export type ImportConversation = { text: string, };
+
 export type StartTurn = { conversation: string, text: string, 
 /**
  * Missing: the conversation's model, else the default model.
  */
-model?: string, };
+model?: string, 
+/**
+ * The message of the person's whose place this one takes. That one stays with all that followed, on a
+ * branch that is not shown.
+ */
+instead?: string, };
 
 export type AnswerAgain = { conversation: string, 
+/**
+ * The question, or an answer to it. Missing: the last question that is shown.
+ */
+message?: string, 
 /**
  * Missing: the conversation's model, else the default model.
  */
@@ -1165,6 +1306,14 @@ export interface Calls {
   "conversations/rename": { body: RenameConversation; reply: Done };
   "conversations/delete": { body: DeleteConversation; reply: Done };
   "conversations/restore": { body: RestoreConversation; reply: Done };
+  "conversations/emptyTrash": { body: EmptyTrash; reply: Emptied };
+  "conversations/search": { body: SearchConversations; reply: FoundConversations };
+  "conversations/show": { body: ShowBranch; reply: Conversation };
+  "conversations/settings": { body: ReadChatSettings; reply: ChatSettingsReply };
+  "conversations/setSettings": { body: SetChatSettings; reply: Done };
+  "models/setSettings": { body: SetModelSettings; reply: Done };
+  "conversations/export": { body: ExportConversation; reply: Exported };
+  "conversations/import": { body: ImportConversation; reply: Conversation };
   "turn/start": { body: StartTurn; reply: Started };
   "turn/again": { body: AnswerAgain; reply: Started };
   "conversations/setTools": { body: SetTools; reply: Done };

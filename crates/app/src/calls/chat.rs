@@ -9,6 +9,7 @@ use plimsoll_wire::{
 };
 
 use crate::app::App;
+use crate::chat_settings;
 use crate::fault::{Failed, fault};
 use crate::routes::CloudName;
 use crate::to_wire;
@@ -38,8 +39,15 @@ pub(super) async fn create_conversation(
     app: Arc<App>,
     call: CreateConversation,
 ) -> Result<Conversation, Failed> {
-    let created = app.store.create_conversation(call.model, clock::now_s()).await?;
+    if let Some(settings) = &call.settings {
+        chat_settings::check(settings)?;
+    }
+    let mut created = app.store.create_conversation(call.model, clock::now_s()).await?;
     let id = created.id.clone();
+    if let Some(settings) = call.settings {
+        let settings = serde_json::to_value(settings).unwrap_or_default();
+        created = app.store.set_conversation_settings(&id, settings).await?;
+    }
     tell(&app, created);
     open_conversation(app, OpenConversation { id }).await
 }
@@ -72,11 +80,19 @@ pub(super) async fn start_turn(app: Arc<App>, call: StartTurn) -> Result<Started
     if call.text.trim().is_empty() {
         return Err(fault(FaultCode::BadRequest, [("what", "empty message".into())]).into());
     }
-    turn(app, &call.conversation, Ask::New(&call.text), call.model).await
+    let ask = match &call.instead {
+        Some(of) => Ask::Instead { of, text: &call.text },
+        None => Ask::New(&call.text),
+    };
+    turn(app, &call.conversation, ask, call.model).await
 }
 
 pub(super) async fn answer_again(app: Arc<App>, call: AnswerAgain) -> Result<Started, Failed> {
-    turn(app, &call.conversation, Ask::Again, call.model).await
+    let ask = match &call.message {
+        Some(message) => Ask::Beside(message),
+        None => Ask::Again,
+    };
+    turn(app, &call.conversation, ask, call.model).await
 }
 
 async fn turn(
@@ -103,6 +119,7 @@ async fn turn(
         app: Arc::clone(&app),
     };
     let id = app.turns.start(conversation, ask, model, answering).await?;
+    app.title_later(conversation);
     Ok(Started { id })
 }
 
@@ -124,7 +141,7 @@ pub(super) async fn stop_turn(app: Arc<App>, call: StopTurn) -> Result<Done, Fai
     Ok(Done {})
 }
 
-fn tell(app: &App, changed: plimsoll_store::Conversation) {
+pub(super) fn tell(app: &App, changed: plimsoll_store::Conversation) {
     app.bus.tell(Event::ConversationChanged {
         conversation: to_wire::conversation_summary(changed),
     });

@@ -2,6 +2,7 @@
 
 mod bench;
 mod chat;
+mod conversations;
 mod engines;
 mod library;
 mod live;
@@ -74,6 +75,14 @@ pub(crate) fn table() -> Table<App> {
         .on(chat::rename_conversation)
         .on(chat::delete_conversation)
         .on(chat::restore_conversation)
+        .on(conversations::empty_trash)
+        .on(conversations::search)
+        .on(conversations::show_branch)
+        .on(conversations::read_settings)
+        .on(conversations::set_settings)
+        .on(conversations::set_model_settings)
+        .on(conversations::export)
+        .on(conversations::import)
         .on(chat::start_turn)
         .on(chat::answer_again)
         .on(chat::set_tools)

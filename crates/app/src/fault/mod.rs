@@ -89,6 +89,7 @@ fn fixes(code: FaultCode) -> &'static [Fix] {
         | FaultCode::NotFound
         | FaultCode::Busy
         | FaultCode::MachineFileBad
+        | FaultCode::ConversationBad
         | FaultCode::ReadFailed
         | FaultCode::FolderUnusable
         | FaultCode::LibraryGone

@@ -19,6 +19,7 @@ impl ToFault for StoreError {
             Self::NoMessage { id } | Self::AlreadyEnded { id } => {
                 told(FaultCode::NotFound, [("message", id.as_str().into())])
             }
+            Self::Tangled { .. } => told(FaultCode::ConversationBad, []),
             Self::AnswerRunning { conversation } => {
                 told(FaultCode::Busy, [("conversation", conversation.as_str().into())])
             }

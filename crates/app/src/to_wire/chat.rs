@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use plimsoll_agent::{Cost, Effect, End, TurnFigures};
 use plimsoll_store as store;
 use plimsoll_units::{Tokens, TokensPerSecond};
@@ -5,13 +7,19 @@ use plimsoll_wire as wire;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::chat_settings;
 use crate::turns::tool_uses;
 
 pub(crate) fn conversation(opened: store::Opened) -> wire::Conversation {
     wire::Conversation {
         tools: tool_settings(opened.conversation.tools.clone()),
+        settings: chat_settings::kept(opened.conversation.settings.clone()),
         summary: conversation_summary(opened.conversation),
-        messages: opened.messages.into_iter().map(message).collect(),
+        messages: opened
+            .messages
+            .into_iter()
+            .map(|one| message_among(one, &opened.branches))
+            .collect(),
         running: opened.running,
     }
 }
@@ -47,10 +55,32 @@ pub(crate) fn tool_effect(effect: &Effect) -> wire::ToolEffect {
     }
 }
 
+pub(crate) fn branch(branch: store::Branch) -> wire::Branch {
+    wire::Branch {
+        place: branch.place,
+        of: branch.of,
+        before: branch.before,
+        after: branch.after,
+    }
+}
+
+/// With its place among others.
+pub(crate) fn message_among(
+    one: store::Message,
+    branches: &BTreeMap<String, store::Branch>,
+) -> wire::Message {
+    wire::Message {
+        branch: branches.get(&one.id).cloned().map(branch),
+        ..message(one)
+    }
+}
+
 pub(crate) fn message(message: store::Message) -> wire::Message {
     wire::Message {
         tools: tool_uses(&message.events),
         id: message.id,
+        parent: message.parent,
+        branch: None,
         role: match message.role {
             store::Role::User => wire::Role::User,
             store::Role::Assistant => wire::Role::Assistant,

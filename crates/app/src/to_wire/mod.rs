@@ -8,8 +8,8 @@ mod machine;
 mod plan;
 
 pub(crate) use chat::{
-    chat_end, conversation, conversation_summary, message, stored_end, tool_effect, tool_settings,
-    turn_stats, usage_record,
+    branch, chat_end, conversation, conversation_summary, message, message_among, stored_end, tool_effect,
+    tool_settings, turn_stats, usage_record,
 };
 pub(crate) use engine::{Planned, Plans, check, engine_build, host_libraries, router};
 pub(crate) use library::{keeper, library_state, model_entry, odd};

@@ -13,7 +13,7 @@ use plimsoll_agent::{
 use plimsoll_os::clock;
 use plimsoll_store::{Piece, Store, StoreError};
 use plimsoll_units::Tokens;
-use plimsoll_wire::{ChatEnd, Event, Fault, FaultCode, ToolSettings, ToolUse, TurnStats};
+use plimsoll_wire::{ChatEnd, ChatSettings, Event, Fault, FaultCode, ToolSettings, ToolUse, TurnStats};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,7 @@ use super::approvals::{Approvals, Asker};
 use super::batch::{Batch, Kind};
 use super::{Outcome, kept};
 use crate::bus::Bus;
+use crate::chat_settings;
 use crate::fault::ToFault as _;
 use crate::routes::CloudName;
 use crate::to_wire;
@@ -38,6 +39,7 @@ pub(crate) struct Question {
     pub(crate) transcript: Transcript,
     pub(crate) model: String,
     pub(crate) tools: ToolSettings,
+    pub(crate) settings: ChatSettings,
 }
 
 /// Someone who answers a question: the app with its router, or a test.
@@ -91,7 +93,10 @@ impl Streaming {
         stop: &CancellationToken,
     ) -> Outcome {
         let Question {
-            transcript, tools, ..
+            transcript,
+            tools,
+            settings,
+            ..
         } = question;
         let (toolbox, left_out) = Self::toolbox(&tools, model.window, model.route.dialect.tools);
         let asker = Asker {
@@ -109,7 +114,8 @@ impl Streaming {
         });
         let chat = RouteModel::new(model.http, model.route, Limits::default());
         let request = Request {
-            sampling: model.sampling,
+            sampling: chat_settings::sampling(&settings, model.sampling),
+            thinking: chat_settings::thinking(&settings),
             tools: toolbox.as_ref().map(Toolbox::specs).unwrap_or_default(),
             cache_key: Some(conversation.to_owned()),
             ..Request::new(&model.name, transcript)

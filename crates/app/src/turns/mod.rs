@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
-use plimsoll_agent::SYSTEM_PROMPT;
 use plimsoll_os::clock;
 use plimsoll_os::jobs::Scope;
 use plimsoll_store::{Begun, Finish, Message, Piece, Store};
@@ -20,7 +19,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
+use crate::chat_settings;
 use crate::fault::{Failed, ToFault as _, fault};
+use crate::memo::Memo;
 use crate::to_wire;
 
 pub(crate) use answer::{Answering, LocalAnswering, Question, ReadyModel, Streaming};
@@ -32,8 +33,12 @@ pub(crate) use kept::{tool_uses, whole_transcript};
 pub(crate) enum Ask<'a> {
     /// A new message.
     New(&'a str),
+    /// A new message in the place of another one.
+    Instead { of: &'a str, text: &'a str },
     /// The last question, once more.
     Again,
+    /// A question, by itself or by an answer to it, once more.
+    Beside(&'a str),
 }
 
 /// How the work on an answer ended, before it is written down.
@@ -118,6 +123,11 @@ impl Turns {
     /// Stops the turn and waits for its end.
     pub(crate) async fn stop_and_wait(&self, conversation: &str) {
         self.stop(conversation);
+        self.ended(conversation).await;
+    }
+
+    /// Waits until no turn runs in the conversation.
+    pub(crate) async fn ended(&self, conversation: &str) {
         let mut running = self.running.subscribe();
         // The sender is ours: waiting cannot fail.
         let _ = running
@@ -136,26 +146,41 @@ impl Turns {
     ) -> Result<String, Failed> {
         let claim = self.claim(conversation, &model)?;
         let now = clock::now_s();
+        let of_model = Memo::new(self.store.clone()).model_settings(&model).await?;
         // Another of our processes may be at it: the store knows, and refuses.
         let Begun {
+            branches,
             before,
             conversation: begun,
             user,
             answer,
         } = match ask {
             Ask::New(text) => self.store.begin_turn(conversation, text, &model, now).await?,
+            Ask::Instead { of, text } => {
+                self.store
+                    .begin_turn_instead(conversation, of, text, &model, now)
+                    .await?
+            }
             Ask::Again => self.store.begin_turn_again(conversation, &model, now).await?,
+            Ask::Beside(message) => {
+                self.store
+                    .begin_turn_beside(conversation, message, &model, now)
+                    .await?
+            }
         };
         let turn = answer.id.clone();
+        let settings = chat_settings::over(chat_settings::kept(begun.settings.clone()), of_model);
         let question = Question {
-            transcript: kept::transcript(SYSTEM_PROMPT, &before, &user),
+            transcript: kept::transcript(&chat_settings::system(&settings), &before, &user),
+            settings,
             tools: to_wire::tool_settings(begun.tools.clone()),
             model,
         };
         self.bus.tell(Event::TurnStarted {
             conversation: conversation.to_owned(),
             turn: turn.clone(),
-            user: to_wire::message(user),
+            user: to_wire::message_among(user, &branches),
+            branch: branches.get(&turn).cloned().map(to_wire::branch),
         });
         let this = self.clone();
         self.jobs

@@ -20,6 +20,7 @@ async fn a_conversation_goes_to_the_trash_and_comes_back() {
   "createdAt": "<time>",
   "id": "<id>",
   "messages": [],
+  "settings": {},
   "title": "Tides",
   "tools": {
     "allowed": [],
@@ -113,12 +114,14 @@ async fn a_turn_without_an_engine_ends_once_and_says_why() {
         ]
       },
       "id": "<id>",
+      "parent": "<id>",
       "reasoning": "",
       "role": "assistant",
       "text": ""
     }
   ],
   "model": "local/Tiny/Tiny.gguf",
+  "settings": {},
   "title": "How deep is the sea?",
   "tools": {
     "allowed": [],

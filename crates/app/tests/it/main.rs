@@ -15,4 +15,5 @@ mod live;
 mod place;
 mod plan;
 mod providers;
+mod talk;
 mod tools;

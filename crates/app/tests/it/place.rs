@@ -102,7 +102,9 @@ impl Place {
             Value::Object(fields) => {
                 for (name, value) in fields {
                     match (name.as_str(), &value) {
-                        ("id" | "turn" | "conversation" | "running", Value::String(id)) if is_uuid(id) => {
+                        ("id" | "turn" | "conversation" | "running" | "parent", Value::String(id))
+                            if is_uuid(id) =>
+                        {
                             *value = json!("<id>");
                         }
                         (name, Value::Number(_)) if name.ends_with("At") => *value = json!("<time>"),

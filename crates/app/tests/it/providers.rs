@@ -54,6 +54,7 @@ async fn turn(app: &std::sync::Arc<App>, conversation: &str, text: &str, model: 
         conversation: conversation.into(),
         text: text.into(),
         model: Some(model.into()),
+        instead: None,
     })
     .await
     .unwrap();
@@ -104,7 +105,10 @@ async fn an_endpoint_of_ones_own_is_three_fields_a_test_and_answers() {
     assert_eq!(model, format!("@{id}/m"));
 
     let conversation = app
-        .ask(CreateConversation { model: None })
+        .ask(CreateConversation {
+            model: None,
+            settings: None,
+        })
         .await
         .unwrap()
         .summary
@@ -160,7 +164,10 @@ async fn a_busy_provider_is_waited_for_and_the_page_hears_it() {
     .await;
     let id = endpoint(&app, &provider, ProviderProtocol::AnthropicMessages).await;
     let conversation = app
-        .ask(CreateConversation { model: None })
+        .ask(CreateConversation {
+            model: None,
+            settings: None,
+        })
         .await
         .unwrap()
         .summary
@@ -199,7 +206,10 @@ async fn thoughts_are_sealed_kept_and_brought_back_over_a_restart() {
     let provider = Provider::start_with(Speaks::Messages, [thinking], Some("sesame".into())).await;
     let id = endpoint(&first, &provider, ProviderProtocol::AnthropicMessages).await;
     let conversation = first
-        .ask(CreateConversation { model: None })
+        .ask(CreateConversation {
+            model: None,
+            settings: None,
+        })
         .await
         .unwrap()
         .summary
@@ -233,7 +243,10 @@ async fn a_cloud_without_a_key_is_told_before_anything_is_sent() {
         (KeyFrom::Environment, KeyFrom::Nowhere)
     );
     let conversation = app
-        .ask(CreateConversation { model: None })
+        .ask(CreateConversation {
+            model: None,
+            settings: None,
+        })
         .await
         .unwrap()
         .summary

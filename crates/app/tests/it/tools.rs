@@ -24,7 +24,10 @@ impl Talk {
         let app = app(home, &[]).await;
         let id = endpoint(&app, provider, ProviderProtocol::OpenaiChat).await;
         let conversation = app
-            .ask(CreateConversation { model: None })
+            .ask(CreateConversation {
+                model: None,
+                settings: None,
+            })
             .await
             .unwrap()
             .summary
@@ -54,6 +57,7 @@ impl Talk {
                 conversation: self.conversation.clone(),
                 text: text.into(),
                 model: Some(self.model.clone()),
+                instead: None,
             })
             .await
             .unwrap();

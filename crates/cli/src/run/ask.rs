@@ -38,6 +38,7 @@ pub(super) async fn ask(session: &Session, args: AskArgs) -> Result<(), Failure>
     let conversation = session
         .ask(CreateConversation {
             model: Some(model.clone()),
+            settings: None,
         })
         .await?
         .summary
@@ -46,6 +47,7 @@ pub(super) async fn ask(session: &Session, args: AskArgs) -> Result<(), Failure>
         conversation: conversation.clone(),
         text: question.clone(),
         model: Some(model.clone()),
+        instead: None,
     };
     let ended = turn::run(session, &mut session.interrupts(), asked, &mut Silent).await;
     let proof = proof(session, &model).await;

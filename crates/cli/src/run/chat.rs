@@ -1,6 +1,8 @@
 use std::io::{IsTerminal, Read};
 
-use plimsoll_wire::{ChatEnd, CreateConversation, Event, Fault, FaultCode, Fix, Params, StartTurn};
+use plimsoll_wire::{
+    ChatEnd, ChatSettings, CreateConversation, Event, Fault, FaultCode, Fix, Params, StartTurn,
+};
 
 use super::Session;
 use super::turn::{self, Ended, Show};
@@ -28,17 +30,15 @@ pub(super) async fn chat(session: &Session, args: ChatArgs) -> Result<(), Failur
     if text.trim().is_empty() && !(by_hand && session.out.form == Form::Person) {
         return Err(nothing_asked());
     }
-    let conversation = session
-        .ask(CreateConversation {
-            model: args.model.clone(),
-        })
-        .await?
-        .summary
-        .id;
+    let conversation = match &args.go_on {
+        Some(typed) => super::conversations::find(session, typed).await?,
+        None => begin(session, &args).await?,
+    };
     let asked = |text: String| StartTurn {
         conversation: conversation.clone(),
         text,
         model: args.model.clone(),
+        instead: None,
     };
     if !text.trim().is_empty() {
         let ended = answer(session, &mut interrupts, asked(text)).await?;
@@ -66,6 +66,20 @@ pub(super) async fn chat(session: &Session, args: ChatArgs) -> Result<(), Failur
             Err(failure @ (Failure::Told | Failure::Interrupted)) => return Err(failure),
         }
     }
+}
+
+async fn begin(session: &Session, args: &ChatArgs) -> Result<String, Failure> {
+    let settings = args.instructions.as_ref().map(|instructions| ChatSettings {
+        instructions: Some(instructions.clone()),
+        ..ChatSettings::default()
+    });
+    let created = session
+        .ask(CreateConversation {
+            model: args.model.clone(),
+            settings,
+        })
+        .await?;
+    Ok(created.summary.id)
 }
 
 async fn answer(session: &Session, interrupts: &mut Interrupts, asked: StartTurn) -> Result<Ended, Failure> {

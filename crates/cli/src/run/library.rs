@@ -141,7 +141,7 @@ fn licence(session: &Session, library: &Library, model: &str) -> String {
     }
 }
 
-async fn agrees(session: &Session, interrupts: &mut Interrupts, question: &str) -> bool {
+pub(super) async fn agrees(session: &Session, interrupts: &mut Interrupts, question: &str) -> bool {
     session
         .out
         .note(&format!("{question} {}", session.out.lang.text("word.yesNo")));

@@ -3,6 +3,7 @@
 mod ask;
 mod bench;
 mod chat;
+mod conversations;
 mod engine;
 mod folders;
 mod library;
@@ -92,6 +93,9 @@ async fn command(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Engine(args) => engine::engine(session, args).await,
         Command::Serve { model } => serve::serve(session, model).await,
         Command::Chat(args) => chat::chat(session, args).await,
+        Command::Conversation(args) => {
+            or_interrupted(session, conversations::conversation(session, args)).await
+        }
         Command::Web(args) => web::web(session, &args).await,
         Command::Ask(args) => ask::ask(session, args).await,
         Command::Bench(args) => or_interrupted(session, bench::bench(session, args)).await,

@@ -2,6 +2,7 @@
 
 mod answered;
 mod bench;
+mod conversations;
 mod engine;
 mod fault;
 mod folders;
@@ -12,6 +13,7 @@ mod search;
 
 pub(crate) use answered::{answered, stats};
 pub(crate) use bench::bench;
+pub(crate) use conversations::{conversations, found_conversations};
 pub(crate) use engine::{check, engines, newest_engines};
 pub(crate) use fault::fault;
 pub(crate) use folders::{duplicates, folders};

@@ -1,6 +1,7 @@
 //! The command from outside: what is typed, what comes back, with which exit code.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod conversations;
 mod engines;
 mod hub;
 mod library;

@@ -1,6 +1,7 @@
 //! The store through its own front door, and through kills, damage and company.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
+mod branches;
 mod chats;
 mod company;
 mod damage;

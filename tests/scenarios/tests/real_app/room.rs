@@ -102,6 +102,7 @@ impl Room {
     pub(crate) async fn conversation(&self, model: &str) -> String {
         let call = CreateConversation {
             model: Some(model.to_owned()),
+            settings: None,
         };
         self.app.ask(call).await.unwrap().summary.id
     }
@@ -129,6 +130,7 @@ impl Room {
             conversation: conversation.to_owned(),
             text: text.to_owned(),
             model: None,
+            instead: None,
         };
         Ok(self.app.ask(call).await?.id)
     }

@@ -8,12 +8,13 @@ import { faultOf, type Host } from "@/host/host";
 import { useHost, useTell } from "@/state/ask";
 import { useLive } from "@/state/live";
 import { threadOpened, useThreads } from "@/state/threads";
-import { keepDraft, useView } from "@/state/view";
+import { keepDraft, keepTuning, useView } from "@/state/view";
 import type { Fault } from "@/wire/wire";
 
 import { Composer } from "./Composer";
 import { EmptyChat } from "./EmptyChat";
 import { useFixes } from "./fixes";
+import type { MessageActions } from "./MessageView";
 import { ModelState } from "./ModelState";
 import { Thread } from "./Thread";
 
@@ -50,13 +51,18 @@ export function NewChatPage() {
     setFailed(undefined);
     try {
       if (made.current === undefined) {
-        const conversation = await host.call("conversations/create", model ? { model } : {});
+        const { tuning } = useView.getState();
+        const conversation = await host.call("conversations/create", {
+          ...(model ? { model } : {}),
+          ...(Object.keys(tuning).length > 0 ? { settings: tuning } : {}),
+        });
         threadOpened(conversation);
         made.current = conversation.id;
       }
       const id = made.current;
       await host.call("turn/start", { conversation: id, text, ...(model ? { model } : {}) });
       keepDraft("", "");
+      keepTuning({});
       await navigate({ to: "/c/$id", params: { id } });
       return true;
     } catch (thrown) {
@@ -81,7 +87,7 @@ export function NewChatPage() {
   );
 }
 
-export function ChatPage({ id }: { id: string }) {
+export function ChatPage({ id, at }: { id: string; at?: string }) {
   const { t } = useTranslation();
   const host = useHost();
   const thread = useThreads((state) => state.threads[id]);
@@ -104,6 +110,16 @@ export function ChatPage({ id }: { id: string }) {
     };
   }, [host, id]);
 
+  const thereYet = thread?.loaded && thread.messages.some((message) => message.id === at);
+  const elsewhere = at !== undefined && thread?.loaded && !thread.writing && !thereYet ? at : undefined;
+  useEffect(() => {
+    // What was looked for stands on another branch.
+    if (elsewhere === undefined) return;
+    host.call("conversations/show", { conversation: id, message: elsewhere }).then(threadOpened, (thrown) => {
+      setFailed({ fault: faultOf(thrown) });
+    });
+  }, [host, id, elsewhere]);
+
   async function send(text: string): Promise<boolean> {
     setFailed(undefined);
     try {
@@ -116,10 +132,39 @@ export function ChatPage({ id }: { id: string }) {
     }
   }
 
-  async function answerAgain() {
+  async function answerAgain(message?: string) {
     setFailed(undefined);
     try {
-      await host.call("turn/again", { conversation: id, ...(inUse ? { model: inUse } : {}) });
+      await host.call("turn/again", {
+        conversation: id,
+        ...(message === undefined ? {} : { message }),
+        ...(inUse ? { model: inUse } : {}),
+      });
+    } catch (thrown) {
+      setFailed({ fault: faultOf(thrown) });
+    }
+  }
+
+  async function edit(message: string, text: string): Promise<boolean> {
+    setFailed(undefined);
+    try {
+      await host.call("turn/start", {
+        conversation: id,
+        text,
+        instead: message,
+        ...(inUse ? { model: inUse } : {}),
+      });
+      return true;
+    } catch (thrown) {
+      setFailed({ fault: faultOf(thrown) });
+      return false;
+    }
+  }
+
+  async function showBranch(message: string) {
+    setFailed(undefined);
+    try {
+      threadOpened(await host.call("conversations/show", { conversation: id, message }));
     } catch (thrown) {
       setFailed({ fault: faultOf(thrown) });
     }
@@ -140,11 +185,18 @@ export function ChatPage({ id }: { id: string }) {
   }
   const goOn = () => void again();
   const answering = thread?.writing !== undefined;
+  const actions: MessageActions = answering
+    ? {}
+    : {
+        again: (message) => void answerAgain(message),
+        edit,
+        show: (message) => void showBranch(message),
+      };
 
   return (
     <section className="flex h-full flex-col">
       {thread?.loaded || thread?.writing ? (
-        <Thread thread={thread} fixes={fixes} {...(retry ? { onAgain: retry } : {})} />
+        <Thread thread={thread} fixes={fixes} actions={actions} {...(at === undefined ? {} : { at })} />
       ) : (
         <div className="grid flex-1 place-items-center text-sm text-ink-3">
           {!failed && (

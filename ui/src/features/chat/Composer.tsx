@@ -11,6 +11,7 @@ import { useModelName, useShelves } from "@/state/models";
 import { keepDraft, useView } from "@/state/view";
 
 import { ToolSwitch } from "./ToolSwitch";
+import { Tuning } from "./Tuning";
 
 const GROWS_BY_ITSELF = globalThis.CSS?.supports?.("field-sizing", "content") ?? true;
 
@@ -95,6 +96,7 @@ export function Composer({ conversation, model, busy, answering, onSend, onStop 
       <div className="flex items-center gap-1 pr-2 pb-2 pl-2">
         <ModelButton model={model} />
         {conversation !== "" && <ToolSwitch conversation={conversation} />}
+        {model !== undefined && <Tuning key={model} conversation={conversation} model={model} />}
         <span id="composer-hint" className="sr-only">
           {t("chat.hint")}
         </span>

@@ -13,7 +13,19 @@ import { Markdown } from "@/markdown";
 import type { Writing } from "@/state/hear";
 import type { Fault, Message, TurnStats } from "@/wire/wire";
 
+import { BranchNav } from "./BranchNav";
+import { OwnMessage } from "./OwnMessage";
 import { ToolCards, ToolQuestion } from "./ToolCards";
+
+/** What can be done with a message. None while an answer is being written. */
+export interface MessageActions {
+  /** Answers its question once more. */
+  again?: (message: string) => void;
+  /** Asks it differently; says whether that was taken. */
+  edit?: (message: string, text: string) => Promise<boolean>;
+  /** Shows the branch that a message is on. */
+  show?: (message: string) => void;
+}
 
 /**
  * One message. An answer that is being written and the same answer when it is finished are one component, so
@@ -23,28 +35,21 @@ export function MessageView({
   message,
   writing,
   fixes,
-  onAgain,
+  actions,
 }: {
   message?: Message;
   writing?: Writing;
   fixes: FixActions;
-  /** On the last answer only. */
-  onAgain?: () => void;
+  actions: MessageActions;
 }) {
   const { t } = useTranslation();
-  if (message?.role === "user") {
-    return (
-      <article aria-label={t("chat.you")} className="message flex justify-end pl-10">
-        <p className="max-w-full rounded-xl rounded-br-sm bg-sea-soft px-4 py-2.5 text-md break-words whitespace-pre-wrap">
-          {message.text}
-        </p>
-      </article>
-    );
-  }
+  if (message?.role === "user") return <OwnMessage message={message} actions={actions} />;
+  const branch = message?.branch ?? writing?.branch;
   const text = message?.text ?? writing?.text ?? "";
   const reasoning = message?.reasoning ?? writing?.reasoning ?? "";
   return (
     <article
+      {...(message ? { id: `message-${message.id}` } : {})}
       aria-label={t("chat.assistant")}
       aria-busy={writing ? true : undefined}
       className="message group/message min-h-16"
@@ -67,11 +72,12 @@ export function MessageView({
       {/* The line is there from the start, so that nothing moves when its figures come. */}
       <div className="mt-2 -ml-1.5 flex min-h-7 items-center gap-1 text-ink-3">
         {message && text !== "" && <CopyButton label={t("chat.copyAnswer")} text={() => text} />}
-        {message && onAgain && (
-          <IconButton label={t("chat.again")} size="sm" onClick={onAgain}>
+        {message && actions.again && (
+          <IconButton label={t("chat.again")} size="sm" onClick={() => actions.again?.(message.id)}>
             <RotateCcw size={15} />
           </IconButton>
         )}
+        {branch && <BranchNav branch={branch} onShow={message && actions.show} />}
         {message?.stats && <Stats stats={message.stats} />}
       </div>
     </article>

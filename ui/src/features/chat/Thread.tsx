@@ -1,5 +1,5 @@
 import { ArrowDown } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { flushSync } from "react-dom";
 import { useTranslation } from "react-i18next";
 import { useStickToBottom } from "use-stick-to-bottom";
@@ -10,7 +10,7 @@ import type { Thread as ThreadState, Writing } from "@/state/hear";
 import type { Message } from "@/wire/wire";
 
 import { Announcer } from "./Announcer";
-import { MessageView } from "./MessageView";
+import { type MessageActions, MessageView } from "./MessageView";
 
 /** How many of the newest messages are built when a conversation is opened: more than a screen of short ones. */
 const FIRST = 24;
@@ -24,21 +24,25 @@ const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches
 export function Thread({
   thread,
   fixes,
-  onAgain,
+  actions,
+  at,
 }: {
   thread: ThreadState;
   fixes: FixActions;
-  /** Answers the last question once more. */
-  onAgain?: () => void;
+  actions: MessageActions;
+  /** The message to begin at, instead of the end. */
+  at?: string;
 }) {
   const { t } = useTranslation();
-  const { scrollRef, contentRef, isAtBottom, scrollToBottom } = useStickToBottom({
+  const { scrollRef, contentRef, isAtBottom, scrollToBottom, stopScroll } = useStickToBottom({
     initial: "instant",
     resize: "instant",
   });
   /** The first message that is built, once earlier ones were asked for: what comes later takes none away. */
   const [from, setFrom] = useState<number>();
-  const hidden = from ?? Math.max(0, thread.messages.length - FIRST);
+  const wanted = at === undefined ? -1 : thread.messages.findIndex((message) => message.id === at);
+  const usual = Math.max(0, thread.messages.length - FIRST);
+  const hidden = from ?? (wanted < 0 ? usual : Math.min(usual, Math.max(0, wanted - STEP)));
   const shown = hidden === 0 ? thread.messages : thread.messages.slice(hidden);
 
   // In one list, so that an answer keeps its place and its identity when it is finished.
@@ -50,6 +54,12 @@ export function Thread({
 
   // Only the last answer can be tried again.
   const { retry: _retry, checkConnection: _check, ...ofOlder } = fixes;
+
+  useEffect(() => {
+    if (wanted < 0 || at === undefined) return;
+    stopScroll();
+    document.getElementById(`message-${at}`)?.scrollIntoView({ block: "center" });
+  }, [at, wanted, stopScroll]);
 
   function showEarlier() {
     // What is on the screen stays where it is when earlier messages come in above it.
@@ -78,12 +88,12 @@ export function Thread({
               {t("chat.earlier", { n: Math.min(STEP, hidden) })}
             </Button>
           )}
-          {items.map((item, at) => (
+          {items.map((item, place) => (
             <MessageView
               key={item.key}
               {...item.is}
-              fixes={at === items.length - 1 ? fixes : ofOlder}
-              {...(onAgain && at === items.length - 1 ? { onAgain } : {})}
+              fixes={place === items.length - 1 ? fixes : ofOlder}
+              actions={actions}
             />
           ))}
         </div>

@@ -1,7 +1,9 @@
 import { RotateCcw } from "lucide-react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { Button } from "@/components/Button";
+import { Dialog } from "@/components/Dialog";
 import { FaultCard } from "@/components/FaultCard";
 import { PageTitle } from "@/components/PageTitle";
 import { say } from "@/components/Toasts";
@@ -14,12 +16,21 @@ export function TrashPage() {
   const format = useFormat();
   const list = useAsk("conversations/list", { trash: true });
   const restore = useTell("conversations/restore");
-  const fault = faultOfResult(list) ?? faultOfResult(restore);
+  const empty = useTell("conversations/emptyTrash");
+  const [asking, setAsking] = useState(false);
+  const fault = faultOfResult(list) ?? faultOfResult(restore) ?? faultOfResult(empty);
   const conversations = list.data?.conversations ?? [];
   return (
     <div className="h-full overflow-y-auto">
       <div className="mx-auto w-full max-w-[760px] px-5 py-8">
-        <PageTitle>{t("nav.trash")}</PageTitle>
+        <div className="flex items-center justify-between gap-3">
+          <PageTitle>{t("nav.trash")}</PageTitle>
+          {conversations.length > 0 && (
+            <Button size="sm" onClick={() => setAsking(true)}>
+              {t("nav.emptyTrash")}
+            </Button>
+          )}
+        </div>
         <p className="mt-1 text-base text-ink-2">
           {conversations.length === 0 ? t("nav.trashEmpty") : t("nav.trashAbout")}
         </p>
@@ -51,6 +62,35 @@ export function TrashPage() {
           })}
         </ul>
       </div>
+      <Dialog
+        open={asking}
+        onClose={() => setAsking(false)}
+        title={t("nav.emptyTitle", { count: conversations.length })}
+        about={t("nav.emptyAbout")}
+        actions={
+          <>
+            <Button onClick={() => setAsking(false)}>{t("app.cancel")}</Button>
+            <Button
+              look="danger"
+              busy={empty.isPending}
+              onClick={() =>
+                empty.mutate(
+                  {},
+                  {
+                    onSuccess: ({ conversations: count }) => {
+                      setAsking(false);
+                      void list.refetch();
+                      say(t("nav.emptied", { count }));
+                    },
+                  },
+                )
+              }
+            >
+              {t("nav.emptyGo")}
+            </Button>
+          </>
+        }
+      />
     </div>
   );
 }

@@ -14,6 +14,7 @@ import { faultOfResult, useAsk, useTell } from "@/state/ask";
 import { useLive } from "@/state/live";
 import type { Settings } from "@/wire/wire";
 
+import { Conversations } from "./Conversations";
 import { Endpoint } from "./Endpoint";
 import { Engines } from "./Engines";
 import { Folders } from "./Folders";
@@ -28,6 +29,7 @@ const SECTIONS = [
   "folders",
   "hub",
   "providers",
+  "conversations",
   "endpoint",
   "shortcuts",
   "about",
@@ -147,6 +149,7 @@ export function SettingsPage() {
           <Folders />
           <HubSite wanted={section === "hub"} />
           <Providers />
+          <Conversations titles={now.titles !== false} onTitles={(titles) => set({ titles })} />
           <Endpoint on={now.endpoint !== false} onChange={(endpoint) => set({ endpoint })} />
           <Shortcuts />
 

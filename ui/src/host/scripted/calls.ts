@@ -1,28 +1,18 @@
-import type { Calls, Fault, HubSite, Message, ProviderEntry, Providers, Setup, TurnStats } from "@/wire/wire";
+import type { Calls, Fault, HubSite, ProviderEntry, Providers, Setup } from "@/wire/wire";
 
 import type { CallName } from "../host";
-import {
-  answerMessage,
-  catalog,
-  engine,
-  freshId,
-  libraryModel,
-  ownEngine,
-  recommendation,
-  userMessage,
-} from "./data";
+import { catalog, engine, libraryModel, ownEngine, recommendation } from "./data";
 import { machineDetails, overridden } from "./machine";
 import { fileBytes, knows, planFor } from "./planning";
 import { runTransfer, startHubPull, startPull } from "./pulls";
 import { refuse } from "./refuse";
 import { shelfCalls } from "./shelves";
-import { CODE, REASONING, TIDES } from "./texts";
+import { talkCalls } from "./talk";
 import type { World } from "./world";
 
 export type CallTable = { [N in CallName]: (body: Calls[N]["body"]) => Calls[N]["reply"] };
 
 const ENGINE_BYTES = 94_000_000;
-const now = () => Math.floor(Date.now() / 1000);
 
 const PORT_TAKEN: Fault = {
   code: "portTaken",
@@ -86,12 +76,6 @@ export function callTable(world: World): CallTable {
     usedBytes: world.models.reduce((sum, model) => sum + model.bytes, 0),
     freeBytes: 182 * 1024 ** 3,
   });
-  const summaries = (trash: boolean) =>
-    world.conversations
-      .filter((one) => (one.deletedAt !== undefined) === trash)
-      .map(({ messages: _messages, tools: _tools, running: _running, ...summary }) => summary)
-      .toSorted((a, b) => b.updatedAt - a.updatedAt);
-  const conversation = (id: string) => world.find(id) ?? refuse("notFound", ["newConversation"]);
   const offers = [
     { flavour: "cuda-13.4", code: "drivesNvidia", bytes: ENGINE_BYTES },
     { flavour: "vulkan", code: "drivesByVulkan", bytes: 31_636_673 },
@@ -120,6 +104,7 @@ export function callTable(world: World): CallTable {
 
   return {
     ...shelfCalls(world),
+    ...talkCalls(world),
     "status/read": () => ({
       version: "0.1.0",
       router: world.router,
@@ -287,84 +272,6 @@ export function callTable(world: World): CallTable {
       world.setRouter({ state: "off" });
       return world.router;
     },
-    "conversations/list": ({ trash }) => ({ conversations: summaries(trash) }),
-    "conversations/open": ({ id }) => conversation(id),
-    "conversations/create": ({ model }) => {
-      const made = {
-        id: freshId("c"),
-        title: "",
-        createdAt: now(),
-        updatedAt: now(),
-        tools: { on: false, folders: [], allowed: [] },
-        messages: [],
-        ...(model ? { model } : {}),
-      };
-      world.conversations.unshift(made);
-      return made;
-    },
-    "conversations/rename": ({ id, title }) => {
-      const one = conversation(id);
-      one.title = title;
-      world.changed(one);
-      return {};
-    },
-    "conversations/delete": ({ id }) => {
-      const one = conversation(id);
-      one.deletedAt = now();
-      world.changed(one);
-      return {};
-    },
-    "conversations/restore": ({ id }) => {
-      const one = conversation(id);
-      delete one.deletedAt;
-      world.changed(one);
-      return {};
-    },
-    "conversations/setTools": ({ id, tools }) => {
-      conversation(id).tools = tools;
-      return {};
-    },
-    "tools/answer": () => ({}),
-    "turn/start": ({ conversation: id, text, model }) => {
-      const one = conversation(id);
-      if (one.running !== undefined) refuse("busy", ["retry"]);
-      if (world.refusals > 0) {
-        world.refusals -= 1;
-        refuse("routeUnreachable", ["retry"]);
-      }
-      const user = userMessage(text, now());
-      if (one.title === "") one.title = text.slice(0, 60);
-      if (model) one.model = model;
-      one.updatedAt = now();
-      one.messages.push(user);
-      const turn = freshId("m");
-      one.running = turn;
-      world.changed(one);
-      world.emit({ type: "turnStarted", conversation: id, turn, user });
-      if (!world.frozen) answer(world, id, turn, /code|python|function/i.test(text) ? CODE : TIDES);
-      return { id: turn };
-    },
-    "turn/again": ({ conversation: id, model }) => {
-      const one = conversation(id);
-      if (one.running !== undefined) refuse("busy", ["retry"]);
-      const at = one.messages.findLastIndex((message) => message.role === "user");
-      const user = one.messages[at];
-      if (!user) refuse("badRequest", []);
-      one.messages = one.messages.slice(0, at + 1);
-      if (model) one.model = model;
-      one.updatedAt = now();
-      const turn = freshId("m");
-      one.running = turn;
-      world.changed(one);
-      world.emit({ type: "turnStarted", conversation: id, turn, user });
-      if (!world.frozen) answer(world, id, turn, TIDES);
-      return { id: turn };
-    },
-    "turn/stop": ({ conversation: id }) => {
-      const one = conversation(id);
-      if (one.running !== undefined) endTurn(world, id, one.running, "stopped");
-      return {};
-    },
     "settings/read": () => world.settings,
     "settings/write": ({ settings }) => {
       world.settings = settings;
@@ -495,67 +402,4 @@ export function startSetup(
     });
   });
   return first;
-}
-
-/** Reads the prompt, thinks a little, then writes word by word. */
-export function answer(world: World, id: string, turn: string, text: string, wordsAtOnce = 1): void {
-  const words = text.split(/(?<=\s)/);
-  const thoughts = text === CODE ? REASONING.split(/(?<=\s)/) : [];
-  const total = 1480;
-  let read = 0;
-  world.every(`turn ${id}`, 28, () => {
-    if (read < total) {
-      read = Math.min(total, read + 256);
-      world.emit({ type: "promptRead", conversation: id, turn, done: read, total });
-      return;
-    }
-    const thought = thoughts.shift();
-    if (thought !== undefined) {
-      grow(world, id, turn, { reasoning: thought });
-      return;
-    }
-    const piece = words.splice(0, wordsAtOnce).join("");
-    if (piece !== "") grow(world, id, turn, { text: piece });
-    else endTurn(world, id, turn, "complete");
-  });
-}
-
-const written = new Map<string, { text: string; reasoning: string }>();
-
-export function grow(
-  world: World,
-  id: string,
-  turn: string,
-  piece: { text?: string; reasoning?: string },
-): void {
-  const before = written.get(turn) ?? { text: "", reasoning: "" };
-  written.set(turn, {
-    text: before.text + (piece.text ?? ""),
-    reasoning: before.reasoning + (piece.reasoning ?? ""),
-  });
-  if (piece.reasoning) world.emit({ type: "reasoningAdded", conversation: id, turn, text: piece.reasoning });
-  if (piece.text) world.emit({ type: "textAdded", conversation: id, turn, text: piece.text });
-}
-
-function endTurn(world: World, id: string, turn: string, end: "complete" | "stopped"): void {
-  world.stop(`turn ${id}`);
-  const one = world.find(id);
-  if (!one) return;
-  const { text, reasoning } = written.get(turn) ?? { text: "", reasoning: "" };
-  const stats: TurnStats = {
-    route: "local",
-    model: one.model ?? world.settings.defaultModel ?? "",
-    promptTokens: 1480,
-    cachedTokens: 1216,
-    completionTokens: Math.max(1, Math.round((text.length + reasoning.length) / 4)),
-    firstTokenMs: 380,
-    decodeTps: 36.4,
-    window: 8192,
-  };
-  const message: Message = { ...answerMessage(text, now(), { reasoning, end, stats }), id: turn };
-  delete one.running;
-  one.messages = [...one.messages.filter((before) => before.id !== turn), message];
-  one.updatedAt = now();
-  world.emit({ type: "turnEnded", conversation: id, turn, end, stats });
-  world.changed(one);
 }

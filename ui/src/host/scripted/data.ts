@@ -344,6 +344,7 @@ export function conversation(title: string, at: number, messages: Message[]): Co
     updatedAt: at,
     model: "qwen3-8b:Q4_K_M",
     tools: { on: false, folders: [], allowed: [] },
+    settings: {},
     messages,
   };
 }

@@ -1,6 +1,6 @@
 import type { Fault } from "@/wire/wire";
 
-import { answer, type CallTable, callTable, grow, startSetup } from "./calls";
+import { type CallTable, callTable, startSetup } from "./calls";
 import {
   answerMessage,
   conversation,
@@ -14,6 +14,7 @@ import {
 } from "./data";
 import { startPull } from "./pulls";
 import { foreignModels } from "./shelves";
+import { answer, grow } from "./talk";
 import { CODE, DINNERS, REASONING, TIDES } from "./texts";
 import { World } from "./world";
 

@@ -1,4 +1,5 @@
 import type {
+  ChatSettings,
   Comparing,
   Conversation,
   EngineBuild,
@@ -6,6 +7,7 @@ import type {
   Fault,
   LibraryModel,
   MachineOverrides,
+  Message,
   ProviderProtocol,
   Router,
   Sample,
@@ -27,6 +29,9 @@ export class World {
   models: LibraryModel[] = [];
   accepted = new Set<string>();
   conversations: Conversation[] = [];
+  /** Every message of a conversation, on all its branches. */
+  trees = new Map<string, Message[]>();
+  modelSettings = new Map<string, ChatSettings>();
   router: Router = { state: "off" };
   setup: Setup | undefined;
   transfers = new Map<string, Transfer>();
@@ -103,7 +108,7 @@ export class World {
   }
 
   changed(conversation: Conversation): void {
-    const { messages: _messages, tools: _tools, running: _running, ...summary } = conversation;
+    const { messages: _m, tools: _t, settings: _s, running: _r, ...summary } = conversation;
     this.emit({ type: "conversationChanged", conversation: summary });
   }
 
