@@ -9,6 +9,7 @@
 //! that a server did not give are `None`, never 0. What is sent for a row depends on that row alone, so that
 //! a growing conversation keeps its prefix and the server's cache keeps its worth.
 
+pub mod context;
 mod error;
 mod model;
 mod request;

@@ -12,6 +12,7 @@ mod bus;
 mod calls;
 mod chat_settings;
 mod config;
+mod context;
 mod endpoint;
 mod engines;
 mod facts;
@@ -39,6 +40,7 @@ mod turns;
 pub use app::{App, RouterTarget};
 pub use bus::Hearing;
 pub use config::Config;
+pub use context::replay;
 pub use facts::{Judged, judge_facts};
 /// For `main` to call first, in programs that let drivers be asked in a child: see
 /// [`Config::with_driver_child`].

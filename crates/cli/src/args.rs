@@ -52,6 +52,9 @@ pub(crate) enum Command {
     Web(WebArgs),
     Ask(AskArgs),
     Bench(BenchArgs),
+    Replay {
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use crate::lang::Lang;
 
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
-const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Text in a style; nothing but the text where there is no colour.
 pub(crate) fn styled(style: Style, text: &str) -> String {

@@ -8,6 +8,7 @@
 
 mod call;
 mod chat;
+mod context;
 mod conversation;
 mod engine;
 mod event;
@@ -16,6 +17,7 @@ mod library;
 mod machine;
 mod plan;
 mod provider;
+mod replay;
 mod search;
 mod setup;
 mod status;
@@ -25,6 +27,10 @@ mod typescript;
 pub use call::*;
 pub use chat::{
     Answered, ChatEnd, Conversation, ConversationSummary, Cost, CostBy, Message, Role, TurnStats,
+};
+pub use context::{
+    CompactionMode, CompactionOutcome, ContextReading, GateDecision, GateMoment, GateReason, GateVerdict,
+    ReadingKind,
 };
 pub use conversation::{
     Branch, ChatSetting, ChatSettings, ChatSettingsReply, Emptied, Exported, FoundConversation,
@@ -52,6 +58,11 @@ pub use plan::{
 pub use provider::{
     CloudModel, KeyFrom, KeyPlace, ProviderEntry, ProviderModels, ProviderProtocol, Providers, RouteLosses,
     TokenPrices,
+};
+pub use replay::{
+    CutNote, CutPlan, FloorReport, Replay, ReplayExpected, ReplayFact, ReplayHeard, ReplayLine, ReplayPart,
+    ReplayReport, ReplayResult, ReplayRow, ReplayRowKind, ReplayStep, ReplayThoughts, ReplayTool,
+    ReplayUsage,
 };
 pub use search::{HubFit, HubGate, HubRepo, HubSearch, HubVariant, HubVariants};
 pub use setup::{Setup, SetupStep, StepName, StepState};

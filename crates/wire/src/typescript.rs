@@ -3,8 +3,8 @@ use std::fmt::Write as _;
 use ts_rs::{Config, TS};
 
 use crate::{
-    call, chat, conversation, engine, event, fault, library, machine, plan, provider, search, setup, status,
-    tool,
+    call, chat, context, conversation, engine, event, fault, library, machine, plan, provider, replay,
+    search, setup, status, tool,
 };
 
 /// The whole contract as one TypeScript module. `cargo x gen` writes it to `ui/src/wire/wire.ts`;
@@ -120,6 +120,31 @@ pub fn typescript() -> String {
         conversation::Emptied,
         chat::Conversation,
         chat::Answered,
+        context::ReadingKind,
+        context::ContextReading,
+        context::GateMoment,
+        context::CompactionMode,
+        context::GateVerdict,
+        context::GateReason,
+        context::GateDecision,
+        context::CompactionOutcome,
+        replay::ReplayThoughts,
+        replay::ReplayPart,
+        replay::ReplayTool,
+        replay::ReplayRowKind,
+        replay::ReplayResult,
+        replay::ReplayRow,
+        replay::ReplayUsage,
+        replay::ReplayExpected,
+        replay::ReplayFact,
+        replay::ReplayStep,
+        replay::Replay,
+        replay::ReplayHeard,
+        replay::CutNote,
+        replay::CutPlan,
+        replay::FloorReport,
+        replay::ReplayLine,
+        replay::ReplayReport,
         provider::ProviderProtocol,
         provider::KeyFrom,
         provider::KeyPlace,

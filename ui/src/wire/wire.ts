@@ -857,6 +857,232 @@ export type Answered = { machine: Machine, plan: Plan, question: string, answer:
  */
 proof?: Proof, fault?: Fault, };
 
+export type ReadingKind = "exact" | "real" | "rejected" | "anchored" | "rough" | "unknown";
+
+export type ContextReading = { kind: ReadingKind, tokens?: number, 
+/**
+ * Half the width of nine of ten cases.
+ */
+error?: number, 
+/**
+ * The median by the errors seen on this route: decides about compacting.
+ */
+typical?: number, 
+/**
+ * At most this in nineteen of twenty cases: decides whether it fits.
+ */
+high?: number, 
+/**
+ * Seconds since a server counted something of it.
+ */
+ageS?: number, };
+
+export type GateMoment = "beforeTurn" | "beforeCall" | "afterTools" | "idle" | "display";
+
+export type CompactionMode = "automatic" | "manual" | "off";
+
+export type GateVerdict = "send" | "wait" | "count" | "compact" | "suggest" | "warn" | "refuse";
+
+export type GateReason = "underThreshold" | "overThreshold" | "noRoomForReply" | "roughWaits" | "waited" | "usageOmitted" | "lastRealOver" | "overflow" | "afterOverflow" | "stillTooLong" | "quietAfterCompaction" | "blocked" | "probe" | "nothingToCut" | "recentlyFailed" | "summaryPending" | "idleEnough" | "idleTooLittleNew" | "nearThreshold" | "manual" | "off" | "offWarned" | "messageTooLarge" | "windowUnknown" | "nothingKnown";
+
+export type GateDecision = { moment: GateMoment, verdict: GateVerdict, reason: GateReason, reading: ContextReading, window?: number, threshold?: number, 
+/**
+ * The row that cannot be sent.
+ */
+row?: string, };
+
+export type CompactionOutcome = "committed" | "noOp" | "discardedStale" | "rejectedLarger" | "timedOut" | "cancelled" | "providerError" | "busy";
+
+export type ReplayThoughts = "never" | "inTurn" | "always";
+
+export type ReplayPart = { bytes: number, 
+/**
+ * Of the bytes; any name that is the same for the same bytes. Missing: one that follows from their number.
+ */
+digest?: string, };
+
+export type ReplayTool = { name: string, tokens: number, };
+
+export type ReplayRowKind = "user" | "answer" | "results" | "summary";
+
+export type ReplayResult = { call: string, bytes: number, 
+/**
+ * Missing: the call's id.
+ */
+digest?: string, };
+
+export type ReplayRow = { id: string, kind: ReplayRowKind, 
+/**
+ * Of the text that reaches the wire, with calls and results, without images.
+ */
+bytes?: number, 
+/**
+ * Of thoughts that go back.
+ */
+thoughtBytes?: number, 
+/**
+ * Of what is sent unread: seals and the like. They cost nothing by their length.
+ */
+opaqueBytes?: number, 
+/**
+ * How many, by size: `small`, `medium`, `large`, `unknown`.
+ */
+images?: { [key in string]: number }, 
+/**
+ * Missing: the id.
+ */
+digest?: string, 
+/**
+ * Tools that it calls.
+ */
+calls?: number, results?: Array<ReplayResult>, };
+
+export type ReplayUsage = { 
+/**
+ * Gross: with what came from a cache.
+ */
+prompt?: number, 
+/**
+ * Of the prompt, what came from a cache. It is in it, and changes nothing.
+ */
+cached?: number, completion?: number, 
+/**
+ * Of the completion, what was thought.
+ */
+thought?: number, 
+/**
+ * Bytes of the answer's words and of its thoughts.
+ */
+answerBytes?: number, thoughtBytes?: number, 
+/**
+ * The parts of the count do not add up.
+ */
+notProvable?: boolean, 
+/**
+ * An image of the conversation was not sent.
+ */
+imageDropped?: boolean, };
+
+export type ReplayExpected = { kind?: ReadingKind, tokens?: number, 
+/**
+ * Percent that `tokens` and `image` may be off.
+ */
+within?: number, verdict?: GateVerdict, reason?: GateReason, row?: string, 
+/**
+ * Whether a count holds from now on.
+ */
+anchored?: boolean, 
+/**
+ * The price of an image that was learned.
+ */
+image?: number, 
+/**
+ * Why nothing was learned, or why a count does not hold.
+ */
+refused?: string, 
+/**
+ * Why a stored count is gone.
+ */
+lost?: string, began?: boolean, 
+/**
+ * How many rows a plan would summarise, and how many notes it would make.
+ */
+summarised?: number, notes?: number, 
+/**
+ * Of a plan, at most this many tokens after it.
+ */
+atMost?: number, fits?: boolean, leaveOut?: Array<string>, };
+
+export type ReplayFact = { "do": "route", route: string, thoughts: ReplayThoughts, 
+/**
+ * What was learned about it before, as the store keeps it.
+ */
+rates?: JsonValue, } | { "do": "limits", window?: number, reserve: number, toolResult: number, threshold?: number, countable: boolean, mode: CompactionMode, } | { "do": "head", system: ReplayPart, tools: ReplayPart, } | { "do": "rows", rows: Array<ReplayRow>, replace: boolean, } | { "do": "send" } | { "do": "answer", usage?: ReplayUsage, } | { "do": "fail" } | { "do": "reject", prompt?: number, window?: number, } | { "do": "count", tokens: number, } | { "do": "imageCounted", size: string, with: number, without: number, } | { "do": "gate", moment: GateMoment, } | { "do": "begin" } | { "do": "end", outcome: CompactionOutcome, left?: number, } | { "do": "unblock" } | { "do": "plan" } | { "do": "floor", system: number, tools: Array<ReplayTool>, } | { "do": "restart", anchor?: JsonValue, };
+
+export type ReplayStep = { 
+/**
+ * The clock from here on, in seconds since any day.
+ */
+at?: number, expect?: ReplayExpected, } & ({ "do": "route", route: string, thoughts: ReplayThoughts, 
+/**
+ * What was learned about it before, as the store keeps it.
+ */
+rates?: JsonValue, } | { "do": "limits", window?: number, reserve: number, toolResult: number, threshold?: number, countable: boolean, mode: CompactionMode, } | { "do": "head", system: ReplayPart, tools: ReplayPart, } | { "do": "rows", rows: Array<ReplayRow>, replace: boolean, } | { "do": "send" } | { "do": "answer", usage?: ReplayUsage, } | { "do": "fail" } | { "do": "reject", prompt?: number, window?: number, } | { "do": "count", tokens: number, } | { "do": "imageCounted", size: string, with: number, without: number, } | { "do": "gate", moment: GateMoment, } | { "do": "begin" } | { "do": "end", outcome: CompactionOutcome, left?: number, } | { "do": "unblock" } | { "do": "plan" } | { "do": "floor", system: number, tools: Array<ReplayTool>, } | { "do": "restart", anchor?: JsonValue, });
+
+export type Replay = { 
+/**
+ * 1.
+ */
+schema: number, about: string, steps: Array<ReplayStep>, };
+
+export type ReplayHeard = { anchored: boolean, predicted?: number, 
+/**
+ * Millionths of a token for a byte, where text was learned.
+ */
+text?: number, 
+/**
+ * The price of an image, where one was learned.
+ */
+image?: number, refused?: string, };
+
+export type CutNote = { row: string, call?: string, 
+/**
+ * `same`, `short` or `image`.
+ */
+kind: string, keepBytes: number, };
+
+export type CutPlan = { 
+/**
+ * Rows that a summary would stand for.
+ */
+summarise: Array<string>, 
+/**
+ * Rows that stay word for word.
+ */
+keep: Array<string>, notes: Array<CutNote>, 
+/**
+ * Tokens of the whole request, estimated.
+ */
+before: number, after: number, 
+/**
+ * Also the newest results would have to be shortened.
+ */
+squeezed: boolean, };
+
+export type FloorReport = { 
+/**
+ * Tokens of instructions and tools.
+ */
+floor: number, fits: boolean, 
+/**
+ * Tools to leave out so that it fits.
+ */
+leaveOut: Array<string>, };
+
+export type ReplayLine = { 
+/**
+ * From 1.
+ */
+step: number, at: number, 
+/**
+ * The step's name.
+ */
+does: string, reading: ContextReading, decision?: GateDecision, heard?: ReplayHeard, plan?: CutPlan, floor?: FloorReport, 
+/**
+ * Why the last count is gone, or why nothing can be cut.
+ */
+lost?: string, began?: boolean, 
+/**
+ * What is not as the file expects it: `field: expected, found`.
+ */
+wrong?: Array<string>, };
+
+export type ReplayReport = { about: string, lines: Array<ReplayLine>, 
+/**
+ * How many expectations were not met.
+ */
+wrong: number, };
+
 export type ProviderProtocol = "openaiChat" | "openaiResponses" | "anthropicMessages";
 
 export type KeyFrom = "nowhere" | "environment" | "keyring" | "memory";

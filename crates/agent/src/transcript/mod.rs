@@ -5,7 +5,7 @@ mod row;
 pub use fit::{Losses, losses};
 pub use row::{Extra, Image, ImageFormat, Item, Part, Reasoning, Row, Seal, ToolCall, ToolResult};
 
-pub(crate) use fit::{Fitted, fit};
+pub(crate) use fit::{Fitted, fit, goes_back};
 
 /// Stands before every conversation. Short, and the same for ever: a word that varies here would make the
 /// server read every prompt anew.

@@ -6,6 +6,7 @@
 )]
 
 mod bytes;
+mod context;
 mod support;
 mod table;
 mod tools;

@@ -10,6 +10,7 @@ mod library;
 mod machine;
 mod news;
 mod plan;
+mod replay;
 mod search;
 mod serve;
 mod transfer;
@@ -99,6 +100,7 @@ async fn command(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Web(args) => web::web(session, &args).await,
         Command::Ask(args) => ask::ask(session, args).await,
         Command::Bench(args) => or_interrupted(session, bench::bench(session, args)).await,
+        Command::Replay { file } => replay::replay(session, &file),
         Command::Probe(args) => or_interrupted(session, machine::probe(session, args)).await,
         Command::Plan(args) => or_interrupted(session, plan::plan(session, &args)).await,
         Command::Recommend(args) => or_interrupted(session, plan::recommend(session, &args)).await,

@@ -8,6 +8,7 @@ mod library;
 mod place;
 mod plan;
 mod probe;
+mod replay;
 mod shelves;
 mod talk;
 mod usage;

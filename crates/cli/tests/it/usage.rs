@@ -7,7 +7,7 @@ fn wrong_use_ends_with_2_and_says_what_is_right() {
         &[][..],
         &["bench", "--no-such-option"],
         &["doctor"],
-        &["replay", "file"],
+        &["replay"],
         &["plan"],
         &["plan", "x", "--kv", "q5_0"],
         &["plan", "x", "--context", "0"],
@@ -57,6 +57,7 @@ fn help_is_an_answer_in_the_persons_language() {
         "web",
         "ask",
         "bench",
+        "replay",
     ] {
         assert!(
             english.out.contains(&format!("  {command} ")),
@@ -64,7 +65,7 @@ fn help_is_an_answer_in_the_persons_language() {
             english.out
         );
     }
-    for unknown in ["doctor", "replay", "help"] {
+    for unknown in ["doctor", "help"] {
         assert!(!english.out.contains(&format!("  {unknown} ")), "{unknown}");
     }
     let mut german = place.command(&["plan", "--help"]);
