@@ -81,13 +81,8 @@ impl Header {
         );
         let header = Self::with_tensors(&mut source, (version, tensor_count), metadata, file_bytes, limits)?;
         let same_model = header.architecture()? == sibling.header.architecture()?;
-        let end = header
-            .tensors
-            .last()
-            .map_or(Bytes::ZERO, |last| last.offset.plus(last.bytes));
-        let alignment = u64::from(header.metadata.u32("general.alignment")?.unwrap_or(32));
         // A list that was found by chance does not add up to the length of the file.
-        if !same_model || file_bytes.less(header.data_offset.plus(end)).0 >= alignment {
+        if !same_model || !header.fills_its_file()? {
             return Err(missing());
         }
         Ok(header)

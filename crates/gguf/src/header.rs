@@ -257,7 +257,7 @@ fn tensor<R: Read>(source: &mut Source<R>, expected: u64, limits: &Limits) -> Re
 }
 
 const TEXT: u32 = 8;
-const ARRAY: u32 = 9;
+pub(crate) const ARRAY: u32 = 9;
 
 pub(crate) fn value<R: Read>(
     source: &mut Source<R>,
@@ -268,13 +268,10 @@ pub(crate) fn value<R: Read>(
     if kind != ARRAY {
         return single(source, key, kind, limits);
     }
-    let item_kind = source.u32()?;
-    let len = source.count(Limited::ArrayItems, limits.array_items)?;
+    let (item_kind, len) = array_opening(source, limits)?;
     let mut items = Vec::new();
     if len <= limits.kept_array_items {
-        for _ in 0..len {
-            items.push(single(source, key, item_kind, limits)?);
-        }
+        items = self::items(source, key, (item_kind, len), limits)?;
     } else if item_kind == TEXT {
         for _ in 0..len {
             let text = source.count(Limited::TextBytes, limits.text_bytes)?;
@@ -286,6 +283,24 @@ pub(crate) fn value<R: Read>(
         source.skip(len.saturating_mul(width))?;
     }
     Ok(Value::Array(Array { len, items }))
+}
+
+/// What an array holds and how many of it.
+pub(crate) fn array_opening<R: Read>(
+    source: &mut Source<R>,
+    limits: &Limits,
+) -> Result<(u32, u64), HeaderError> {
+    let item_kind = source.u32()?;
+    Ok((item_kind, source.count(Limited::ArrayItems, limits.array_items)?))
+}
+
+pub(crate) fn items<R: Read>(
+    source: &mut Source<R>,
+    key: &str,
+    (item_kind, len): (u32, u64),
+    limits: &Limits,
+) -> Result<Vec<Value>, HeaderError> {
+    (0..len).map(|_| single(source, key, item_kind, limits)).collect()
 }
 
 const fn width(kind: u32) -> Option<u64> {

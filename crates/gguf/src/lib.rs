@@ -6,6 +6,7 @@
 
 mod apart;
 mod error;
+mod found;
 mod header;
 mod limits;
 mod metadata;
