@@ -14,21 +14,31 @@ pub(crate) enum Charset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
     Weights,
+    /// Copies of weights in the processor's own order.
+    Rearranged,
     Context,
     Compute,
     Other,
 }
 
 impl Layer {
-    pub(crate) const ALL: [Self; 4] = [Self::Weights, Self::Context, Self::Compute, Self::Other];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Weights,
+        Self::Rearranged,
+        Self::Context,
+        Self::Compute,
+        Self::Other,
+    ];
 
     pub(crate) fn mark(self, charset: Charset) -> char {
         match (charset, self) {
             (Charset::Unicode, Self::Weights) => '█',
+            (Charset::Unicode, Self::Rearranged) => '▚',
             (Charset::Unicode, Self::Context) => '▓',
             (Charset::Unicode, Self::Compute) => '▒',
             (Charset::Unicode, Self::Other) => '░',
             (Charset::Ascii, Self::Weights) => '#',
+            (Charset::Ascii, Self::Rearranged) => '%',
             (Charset::Ascii, Self::Context) => '=',
             (Charset::Ascii, Self::Compute) => '+',
             (Charset::Ascii, Self::Other) => '-',
@@ -39,7 +49,7 @@ impl Layer {
 /// A load in bytes and the line it must stay under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
-    pub(crate) layers: [u64; 4],
+    pub(crate) layers: [u64; Layer::ALL.len()],
     pub(crate) line: u64,
 }
 
@@ -120,28 +130,28 @@ fn cell(byte: u64, whole: u64, inner: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn drawn(layers: [u64; 4], line: u64, width: usize) -> String {
+    fn drawn(layers: [u64; 5], line: u64, width: usize) -> String {
         anstream::adapter::strip_str(&row(&Load { layers, line }, width, Charset::Ascii)).to_string()
     }
 
     #[test]
     fn the_water_stays_under_the_line() {
-        assert_eq!(drawn([50, 20, 10, 5], 100, 24), "[##########====++-...|.]");
+        assert_eq!(drawn([30, 20, 20, 10, 5], 100, 24), "[######%%%%====++-...|.]");
     }
 
     #[test]
     fn the_water_is_above_the_line() {
-        assert_eq!(drawn([150, 40, 8, 2], 100, 22), "[##########|####====+]");
+        assert_eq!(drawn([150, 0, 40, 8, 2], 100, 22), "[##########|####====+]");
     }
 
     #[test]
     fn small_or_absurd_loads_draw_something_of_the_right_width() {
         for (layers, line) in [
-            ([0, 0, 0, 0], 0),
-            ([1, 0, 0, 0], 1 << 40),
-            ([0, 0, 0, 0], 100),
-            ([u64::MAX, u64::MAX, u64::MAX, u64::MAX], u64::MAX),
-            ([5, 5, 5, 5], 0),
+            ([0; 5], 0),
+            ([1, 0, 0, 0, 0], 1 << 40),
+            ([0; 5], 100),
+            ([u64::MAX; 5], u64::MAX),
+            ([5; 5], 0),
         ] {
             for width in [0, 12, 13, 80, 200] {
                 assert_eq!(
@@ -152,7 +162,7 @@ mod tests {
             }
         }
         assert!(
-            drawn([1, 0, 0, 0], 1 << 40, 40).contains('#'),
+            drawn([1, 0, 0, 0, 0], 1 << 40, 40).contains('#'),
             "a little water is still water"
         );
     }

@@ -7,6 +7,7 @@ import type { Pool } from "./pools";
 const WATER: Record<string, string> = {
   others: "var(--water-others)",
   weights: "var(--water-weights)",
+  repack: "var(--water-repack)",
   context: "var(--water-context)",
   compute: "var(--water-compute)",
   projector: "var(--water-projector)",

@@ -141,6 +141,7 @@ function rowAbout(t: TFunction, format: ReturnType<typeof useFormat>, pool: Pool
       ].join(" · ");
     case "others":
     case "weights":
+    case "repack":
     case "context":
     case "compute":
     case "projector":

@@ -5,12 +5,12 @@ export function partName(t: TFunction, code: string): string {
   switch (code) {
     case "others":
     case "weights":
+    case "repack":
     case "context":
     case "compute":
     case "projector":
     case "overhead":
       return t(`gauge.parts.${code}`);
-    case "repack":
     case "draft":
     case "promptCache":
     case "outputs":

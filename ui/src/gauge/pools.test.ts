@@ -28,6 +28,23 @@ describe("pools", () => {
     expect(tightest(big)?.overBytes).toBeGreaterThan(0);
   });
 
+  it("shows rearranged weights beside the others, and only there", () => {
+    const { host } = plan.memory;
+    const rearranged = {
+      ...host,
+      overheadBytes: host.overheadBytes + 3_900,
+      overheadParts: [...host.overheadParts, { code: "repack", bytes: 3_900 }],
+      totalBytes: host.totalBytes + 3_900,
+    };
+    const [pool] = poolsOf({ ...plan.memory, devices: [], host: rearranged }, machine());
+    const bytes = (layer: string) => pool?.parts.find((part) => part.layer === layer)?.bytes ?? 0;
+    expect(bytes("repack")).toBe(3_900);
+    expect(bytes("overhead")).toBe(host.overheadBytes);
+    expect(pool?.overhead.map((part) => part.code)).not.toContain("repack");
+    const own = pool?.parts.filter((part) => part.layer !== "others") ?? [];
+    expect(own.reduce((sum, part) => sum + part.bytes, 0)).toBe(pool?.usedBytes);
+  });
+
   it("works without a machine", () => {
     const pool = mainPool(poolsOf(plan.memory, undefined));
     expect(pool?.totalBytes).toBeGreaterThan(pool?.lineBytes ?? Infinity);

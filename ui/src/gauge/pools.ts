@@ -1,7 +1,7 @@
 import type { Machine, MemoryNeed, PlanMemory, Sample } from "@/wire/wire";
 
 /** The water's layers from the keel up. */
-export const LAYERS = ["others", "weights", "context", "compute", "projector", "overhead"] as const;
+export const LAYERS = ["others", "weights", "repack", "context", "compute", "projector", "overhead"] as const;
 export type Layer = (typeof LAYERS)[number];
 
 export interface Part {
@@ -65,13 +65,19 @@ function makePool(
   const total = known ?? Math.max(need.budgetBytes, need.totalBytes) * 1.12;
   const taken = Math.max(0, Math.min(others, total));
   const line = Math.min(total, taken + need.budgetBytes);
+  // Weights once more, in the processor's own order: beside them, because it can be more than they are.
+  const repackedBytes = need.overheadParts
+    .filter((part) => part.code === "repack")
+    .reduce((sum, part) => sum + part.bytes, 0);
+  const beyond = need.overheadParts.filter((part) => part.code !== "repack" && part.bytes > 0);
   const parts: Part[] = [
     { layer: "others", bytes: Math.max(0, line - need.budgetBytes) },
     { layer: "weights", bytes: need.weightsBytes },
+    { layer: "repack", bytes: repackedBytes },
     { layer: "context", bytes: need.contextBytes },
     { layer: "compute", bytes: need.computeBytes },
     { layer: "projector", bytes: need.projectorBytes },
-    { layer: "overhead", bytes: need.overheadBytes },
+    { layer: "overhead", bytes: need.overheadBytes - repackedBytes },
   ];
   return {
     id,
@@ -83,7 +89,7 @@ function makePool(
     parts: parts.filter((part) => part.bytes > 0),
     usedBytes: need.totalBytes,
     overBytes: Math.max(0, need.totalBytes - need.budgetBytes),
-    overhead: need.overheadParts.filter((part) => part.bytes > 0),
+    overhead: beyond,
   };
 }
 

@@ -107,14 +107,31 @@ fn settings(out: &Out, plan: &Plan) -> String {
     )
 }
 
+/// The part of the overhead that is weights once more: shown beside them, because it can be larger than they are.
+const REARRANGED: &str = "repack";
+
 /// A memory pool as a hull, with its text twin below.
 fn pool(out: &Out, name: &str, need: &MemoryNeed) -> Vec<String> {
     if need.total_bytes == 0 && need.budget_bytes == 0 {
         return Vec::new();
     }
-    let other = need.projector_bytes.saturating_add(need.overhead_bytes);
+    let is_rearranged = |part: &&OverheadPart| part.code == REARRANGED;
+    let (rearranged, beyond): (Vec<&OverheadPart>, Vec<&OverheadPart>) =
+        need.overhead_parts.iter().partition(is_rearranged);
+    let rearranged = rearranged
+        .iter()
+        .fold(0_u64, |sum, part| sum.saturating_add(part.bytes));
+    let other = need
+        .projector_bytes
+        .saturating_add(need.overhead_bytes.saturating_sub(rearranged));
     let load = Load {
-        layers: [need.weights_bytes, need.context_bytes, need.compute_bytes, other],
+        layers: [
+            need.weights_bytes,
+            rearranged,
+            need.context_bytes,
+            need.compute_bytes,
+            other,
+        ],
         line: need.budget_bytes,
     };
     let params =
@@ -133,7 +150,7 @@ fn pool(out: &Out, name: &str, need: &MemoryNeed) -> Vec<String> {
             format!("{} {name} {}", layer.mark(out.charset), out.lang.bytes(bytes))
         })
         .collect();
-    let mut parts = parts(out, &need.overhead_parts);
+    let mut parts = parts(out, beyond);
     if need.projector_bytes > 0 {
         let projector = out.lang.bytes(need.projector_bytes);
         parts.insert(0, format!("{} {projector}", out.lang.text("part.projector")));
@@ -156,14 +173,15 @@ fn pool(out: &Out, name: &str, need: &MemoryNeed) -> Vec<String> {
 const fn layer_key(layer: Layer) -> &'static str {
     match layer {
         Layer::Weights => "part.weights",
+        Layer::Rearranged => "part.rearranged",
         Layer::Context => "part.context",
         Layer::Compute => "part.compute",
         Layer::Other => "part.other",
     }
 }
 
-pub(crate) fn parts(out: &Out, parts: &[OverheadPart]) -> Vec<String> {
-    let shown = parts.iter().filter(|part| part.bytes > 0);
+pub(crate) fn parts<'a>(out: &Out, parts: impl IntoIterator<Item = &'a OverheadPart>) -> Vec<String> {
+    let shown = parts.into_iter().filter(|part| part.bytes > 0);
     shown
         .map(|part| {
             format!(

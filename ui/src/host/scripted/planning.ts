@@ -183,11 +183,14 @@ export function planFor(id: string, quant: string, wishes: PlanWishes, where: Ma
         },
       ]
     : [];
+  // Without a device the processor takes most weights in its own order.
+  const repacked = device ? 0 : Math.round(hostWeights * 0.7);
   const host = need(
-    hostWeights,
+    hostWeights - repacked,
     hostKv,
     Math.round(40 * MIB + context * 600),
     [
+      { code: "repack", bytes: repacked },
       { code: "promptCache", bytes: 512 * MIB },
       { code: "process", bytes: 90 * MIB },
     ],
