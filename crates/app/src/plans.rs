@@ -264,9 +264,7 @@ impl Planner {
         };
         Ok(wire::HubFit {
             plan: planned,
-            with_projector: judged
-                .projector
-                .and_then(|bytes| plan(Some(Projector::of_size(bytes))).ok()),
+            with_projector: judged.projector.and_then(|projector| plan(Some(projector)).ok()),
             fault,
             fetched_bytes: judged.fetched.0,
         })

@@ -89,6 +89,16 @@ impl Hub {
         })
     }
 
+    /// The header of one file of a repository that is no variant by itself: a projector. And what reading it cost.
+    pub async fn header_beside(&self, listing: &Listing, file: &Listed) -> Result<(Header, Bytes), HubError> {
+        if self.config().offline {
+            return Err(HubError::Offline);
+        }
+        let mut fetched = Bytes::ZERO;
+        let (header, _) = self.header_of(listing, file, &mut fetched).await?;
+        Ok((header, fetched))
+    }
+
     /// From two stretches of the file; `None` when it is not put together as its sibling is.
     async fn header_apart(
         &self,

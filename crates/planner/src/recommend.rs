@@ -203,7 +203,12 @@ pub(crate) fn entry<'a>(
         model: model.id.clone(),
         quant: variant.quant.clone(),
         name: model.name.clone(),
-        download: variant.bytes(),
+        download: variant.bytes().plus(
+            model
+                .projectors
+                .first()
+                .map_or(Bytes::ZERO, |projector| projector.file.bytes),
+        ),
         on_disk: on_disk(&model.id, &variant.quant),
         plan,
     };

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use plimsoll_catalog::File;
-use plimsoll_hub::{Address, Fetched, FileSet, HubError, Pin, Wanted, Watcher};
+use plimsoll_hub::{Address, Fetched, FileSet, Hub, HubError, Pin, RepoVariant, Wanted, Watcher};
 use plimsoll_units::Bytes;
 use plimsoll_wire::{FaultCode, Reason};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,10 @@ impl Order {
     /// As far as it is known before the hub is asked.
     pub(crate) fn bytes(&self) -> Option<Bytes> {
         match self {
-            Self::Catalog(known) => Some(known.variant.bytes()),
+            Self::Catalog(known) => {
+                let all = known.variant.files.iter().chain(projector_of(*known));
+                Some(all.map(|file| file.bytes).sum())
+            }
             Self::Hub(_) => None,
         }
     }
@@ -96,9 +99,12 @@ impl Models {
             () = stop.cancelled() => return Ok(Brought::Stopped),
             set = self.file_set(order) => set?,
         };
+        let FileSetOf { set, left_out } = set;
         if let Order::Catalog(known) = order {
-            differences(&known.variant.files, &set).into_iter().for_each(told);
+            let files = known.variant.files.iter().chain(projector_of(*known));
+            differences(files, &set).into_iter().for_each(told);
         }
+        left_out.into_iter().for_each(told);
         // A file that was found wrong is still there and has the right size: it has to be hashed to be replaced.
         let damaged = self.memo.damaged().await?.contains(&order.id());
         let fetched = if damaged {
@@ -117,21 +123,77 @@ impl Models {
 
     /// Refuses an order that does not fit on the disk together with what else is to come: where to, and how much.
     pub(crate) async fn check_room(&self, order: &Order, more: &[(PathBuf, Bytes)]) -> Result<(), Failed> {
-        let set = self.file_set(order).await?;
+        let FileSetOf { set, .. } = self.file_set(order).await?;
         Ok(self.hub().check_plan(Some(&set), &[], more)?)
     }
 
-    async fn file_set(&self, order: &Order) -> Result<FileSet, HubError> {
-        match order {
-            Order::Catalog(known) => self.hub().file_set_of(&wanted(*known)?).await,
-            Order::Hub(address) => self.hub().file_set(address).await,
+    /// The model's own files, and what it sees pictures with: one set, so one bar. A projector that is not to be had
+    /// does not keep the model away.
+    async fn file_set(&self, order: &Order) -> Result<FileSetOf, HubError> {
+        let hub = self.hub();
+        let (mut set, projector) = match order {
+            Order::Catalog(known) => {
+                let set = hub.file_set_of(&wanted(&known.variant.files)?).await?;
+                let projector = projector_of(*known).into_iter();
+                (set, wanted(projector)?.into_iter().next())
+            }
+            Order::Hub(address) => (hub.file_set(address).await?, projector_at(&hub, address).await),
+        };
+        let mut left_out = None;
+        if let Some(wanted) = projector {
+            let path = wanted.address.path.clone();
+            match hub.file_set_of(&[wanted]).await {
+                Ok(more) => set.files.extend(more.files),
+                Err(HubError::NotFound { .. }) => left_out = Some(without_projector(path)),
+                Err(other) => return Err(other),
+            }
         }
+        Ok(FileSetOf { set, left_out })
     }
 
     /// Throws away what an unfinished download of this left; says how much space that gave back.
     pub(crate) async fn discard(&self, order: &Order) -> Result<Bytes, Failed> {
-        let set = self.file_set(order).await?;
+        let FileSetOf { set, .. } = self.file_set(order).await?;
         Ok(self.hub().discard(&set).await?)
+    }
+}
+
+/// What a download brings, and why a part of what was meant is not in it.
+struct FileSetOf {
+    set: FileSet,
+    left_out: Option<Reason>,
+}
+
+/// The projector that the catalog names for a model.
+fn projector_of(known: Known) -> Option<&'static File> {
+    known.model.projectors.first().map(|projector| &projector.file)
+}
+
+/// The one that lies beside a file of the hub. Only to know it the listing is asked for: without one the file comes
+/// alone.
+async fn projector_at(hub: &Hub, address: &Address) -> Option<Wanted> {
+    let listing = match hub.list(&address.repo, &address.revision).await {
+        Ok(listing) => listing,
+        Err(error) => {
+            tracing::debug!(%error, repo = %address.repo, "a projector is not looked for");
+            return None;
+        }
+    };
+    let has = |variant: &RepoVariant| variant.files.iter().any(|file| file.path == address.path);
+    let variant = listing.variants().into_iter().find(has)?;
+    Some(Wanted {
+        address: Address {
+            path: variant.projector?.path,
+            ..address.clone()
+        },
+        pin: None,
+    })
+}
+
+fn without_projector(path: String) -> Reason {
+    Reason {
+        code: "projectorMissing".to_owned(),
+        params: [("file".to_owned(), path.into())].into(),
     }
 }
 
@@ -154,8 +216,8 @@ fn order_again(on_disk: &OnDisk) -> Result<Order, Failed> {
     Err(fault(FaultCode::ModelFileMissing, params).into())
 }
 
-fn wanted(known: Known) -> Result<Vec<Wanted>, HubError> {
-    let wanted = known.variant.files.iter().map(|file| {
+fn wanted<'a>(files: impl IntoIterator<Item = &'a File>) -> Result<Vec<Wanted>, HubError> {
+    let wanted = files.into_iter().map(|file| {
         Ok(Wanted {
             address: Address {
                 repo: file.repo.parse()?,
@@ -173,7 +235,7 @@ fn wanted(known: Known) -> Result<Vec<Wanted>, HubError> {
 }
 
 /// Where the hub's size or hash is not the catalog's. Files that are pinned cannot differ: the hub refuses those.
-fn differences(files: &[File], set: &FileSet) -> Vec<Reason> {
+fn differences<'a>(files: impl Iterator<Item = &'a File>, set: &FileSet) -> Vec<Reason> {
     let differs = |(file, remote): (&File, &plimsoll_hub::RemoteFile)| {
         let size = !file.approximate && file.bytes != remote.bytes;
         let hash = match (file.sha256.as_deref(), remote.sha256()) {
@@ -198,7 +260,7 @@ fn differences(files: &[File], set: &FileSet) -> Vec<Reason> {
                 .collect(),
         })
     };
-    files.iter().zip(&set.files).filter_map(differs).collect()
+    files.zip(&set.files).filter_map(differs).collect()
 }
 
 /// Enough of a hash to tell two apart.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plimsoll_gguf::Sibling;
-use plimsoll_hub::{Gate, Listing, RepoHit, RepoId, RepoVariant};
-use plimsoll_planner::Shape;
+use plimsoll_hub::{Gate, Listed, Listing, RepoHit, RepoId, RepoVariant};
+use plimsoll_planner::{Projector, Shape};
 use plimsoll_units::Bytes;
 use plimsoll_wire::{FaultCode, HubGate, HubRepo, HubSearch, HubVariant, HubVariants, VariantState};
 
@@ -24,6 +24,8 @@ struct Repository {
     /// From the first header that was read whole.
     sibling: Option<Arc<Sibling>>,
     shapes: BTreeMap<String, Arc<Shape>>,
+    /// By path.
+    projectors: BTreeMap<String, Projector>,
 }
 
 /// Shapes read from headers at the hub. One repository is asked by one at a time: whoever comes second profits
@@ -48,7 +50,7 @@ impl Headers {
 pub(crate) struct Judged {
     pub(crate) id: String,
     pub(crate) shape: Arc<Shape>,
-    pub(crate) projector: Option<Bytes>,
+    pub(crate) projector: Option<Projector>,
     pub(crate) fetched: Bytes,
 }
 
@@ -137,7 +139,7 @@ impl Models {
             return Err(fault(FaultCode::ModelFileMissing, params).into());
         }
         let known = kept.shapes.get(path).map(Arc::clone);
-        let (shape, fetched) = if let Some(shape) = known {
+        let (shape, mut fetched) = if let Some(shape) = known {
             (shape, Bytes::ZERO)
         } else {
             let sibling = kept.sibling.clone();
@@ -149,12 +151,43 @@ impl Models {
             kept.shapes.insert(path.to_owned(), Arc::clone(&shape));
             (shape, read.fetched)
         };
+        let projector = match &variant.projector {
+            Some(file) => {
+                let (projector, cost) = self.projector_at_hub(&mut kept, &listing, file).await;
+                fetched = fetched.plus(cost);
+                Some(projector)
+            }
+            None => None,
+        };
         Ok(Judged {
             id: self.hub_id(&listing, variant),
             shape,
-            projector: variant.projector.as_ref().map(|file| file.bytes),
+            projector,
             fetched,
         })
+    }
+
+    /// What the projector's header says, and what reading it cost; by its size where the header says nothing. Read
+    /// once for all variants beside it.
+    async fn projector_at_hub(
+        &self,
+        kept: &mut Repository,
+        listing: &Listing,
+        file: &Listed,
+    ) -> (Projector, Bytes) {
+        if let Some(known) = kept.projectors.get(&file.path) {
+            return (*known, Bytes::ZERO);
+        }
+        let (projector, fetched) = match self.hub().header_beside(listing, file).await {
+            Ok((header, fetched)) => (Projector::from_header(&header).ok(), fetched),
+            Err(error) => {
+                tracing::debug!(%error, path = file.path, "a projector is judged by its size");
+                (None, Bytes::ZERO)
+            }
+        };
+        let projector = projector.unwrap_or(Projector::of_size(file.bytes));
+        kept.projectors.insert(file.path.clone(), projector);
+        (projector, fetched)
     }
 
     /// The catalog's id, where it knows the file.

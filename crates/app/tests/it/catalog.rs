@@ -137,3 +137,64 @@ async fn a_file_that_is_not_what_an_unconfirmed_entry_says_is_told_before_it_com
     assert_eq!(done.notes[0].code, "catalogDiffers");
     assert_eq!(json!(done.notes[0].params["expected"]), json!("0".repeat(12)));
 }
+
+/// The same model with eyes.
+fn lookout(projector: &str) -> Value {
+    let mut model = model(&"0".repeat(64), 10);
+    model["id"] = json!("lookout-1b");
+    model["modalities"] = json!(["text", "image"]);
+    model["abilities"] = json!(["chat", "vision"]);
+    model["projectors"] = json!([{ "quant": "F16", "file": {
+        "repo": "fleet/Sloop-GGUF", "revision": "main", "path": projector, "bytes": 5, "verified": false, "source": "test" } }]);
+    model
+}
+
+async fn pulled(hub: &FakeHub, catalog: &Value) -> (Place, plimsoll_wire::Transfer) {
+    let publisher = publisher();
+    publisher.publish(hub, &bundle(1, catalog));
+    let mut place = place(hub, &publisher).await;
+    let _ = place.call("models/refresh", json!({})).await;
+    place.restart().await;
+    let model = plimsoll_testkit::TinyGguf::llama().bytes();
+    let projector = plimsoll_testkit::TinyGguf::projector(64, 224).bytes();
+    let files = [
+        ("sloop.gguf", FakeFile::lfs(model)),
+        ("mmproj-F16.gguf", FakeFile::lfs(projector)),
+    ];
+    let _ = hub.commit("fleet/Sloop-GGUF", &files);
+    let mut heard = place.app.hear();
+    let _ = place.call("models/pull", json!({ "model": "lookout-1b" })).await;
+    let done = until(&mut heard, |event| match event {
+        Event::TransferMoved { transfer } => (transfer.state == Transferring::Done).then_some(transfer),
+        _ => None,
+    })
+    .await;
+    (place, done)
+}
+
+#[tokio::test]
+async fn a_model_that_sees_brings_the_projector_that_the_catalog_names() {
+    let hub = FakeHub::start().await;
+    let (place, done) = pulled(&hub, &json!([lookout("mmproj-F16.gguf")])).await;
+    let model = plimsoll_testkit::TinyGguf::llama().bytes().len();
+    let projector = plimsoll_testkit::TinyGguf::projector(64, 224).bytes().len();
+    assert_eq!(done.total_bytes, (model + projector) as u64, "one bar over both");
+    let listed = place.call("models/list", json!({})).await;
+    let plan = &listed["models"][0]["plan"];
+    assert!(
+        plan["memory"]["host"]["projectorBytes"].as_u64().unwrap() > projector as u64,
+        "{plan}"
+    );
+    let arguments = plan["settings"]["arguments"].as_array().unwrap();
+    assert!(arguments.contains(&json!("--mmproj")), "{arguments:?}");
+}
+
+#[tokio::test]
+async fn a_projector_that_the_hub_does_not_have_keeps_no_model_away() {
+    let hub = FakeHub::start().await;
+    let (place, done) = pulled(&hub, &json!([lookout("mmproj-gone.gguf")])).await;
+    let codes: Vec<&str> = done.notes.iter().map(|note| note.code.as_str()).collect();
+    assert!(codes.contains(&"projectorMissing"), "{codes:?}");
+    let listed = place.call("models/list", json!({})).await;
+    assert_eq!(listed["models"][0]["state"], json!("ready"), "{listed}");
+}

@@ -3,7 +3,7 @@
 use plimsoll_testkit::TinyGguf;
 use plimsoll_testkit::hub::{At, FakeFile, FakeHub, RepoFacts};
 use plimsoll_units::Bytes;
-use plimsoll_wire::{Event, FaultCode};
+use plimsoll_wire::{Event, FaultCode, Transferring};
 use serde_json::{Value, json};
 
 use crate::place::{Place, until};
@@ -149,6 +149,53 @@ async fn a_variant_is_fetched_and_then_shown_as_here() {
         .map(|one| &one["state"])
         .collect();
     assert_eq!(states, ["absent", "onDisk", "absent", "absent"]);
+}
+
+#[tokio::test]
+async fn a_model_that_sees_comes_with_its_projector_in_one_transfer() {
+    let hub = hub().await;
+    let projector = TinyGguf::projector(64, 896).bytes();
+    let size = projector.len() as u64;
+    let model = TinyGguf::llama().named("Boat").padded(Bytes::mib(3)).bytes();
+    let whole = model.len() as u64 + size;
+    let repo = "fleet/Lookout-GGUF";
+    let files = [
+        ("lookout-Q4_K_M.gguf", FakeFile::lfs(model)),
+        ("mmproj-F16.gguf", FakeFile::lfs(projector)),
+    ];
+    let _ = hub.commit(repo, &files);
+    let place = Place::with_hub(&hub.endpoint()).await;
+    let found = place.call("hub/variants", json!({"repo": repo})).await;
+    let path = &found["variants"][0]["path"];
+    let fit = place.call("hub/fit", json!({"repo": repo, "path": path})).await;
+    // By its size the projector would work in a quarter of its weights; its header says that pictures of 896 points
+    // take more than it has weights.
+    let counted = fit["withProjector"]["memory"]["host"]["projectorBytes"]
+        .as_u64()
+        .unwrap();
+    assert!(counted > 3 * size, "{counted} for a file of {size}");
+    let again = place.call("hub/fit", json!({"repo": repo, "path": path})).await;
+    assert_eq!(again["fetchedBytes"], json!(0), "read once");
+
+    let mut heard = place.app.hear();
+    let id = format!("{repo}/lookout-Q4_K_M.gguf");
+    place.call("models/pull", json!({ "model": id })).await;
+    let done = until(&mut heard, |event| match event {
+        Event::TransferMoved { transfer } => (transfer.state == Transferring::Done).then_some(transfer),
+        _ => None,
+    })
+    .await;
+    assert_eq!(
+        (done.done_bytes, done.total_bytes),
+        (whole, whole),
+        "one bar over both"
+    );
+    let plan = place.call("plan/make", json!({"model": id, "wishes": {}})).await;
+    let beside = plan["memory"]["host"]["projectorBytes"].as_u64().unwrap();
+    assert_eq!(
+        beside, counted,
+        "and the plan of what is here counts it as before"
+    );
 }
 
 #[tokio::test]
