@@ -464,6 +464,7 @@ fn to_wishes(wishes: &PlanWishes) -> Result<Wishes, Failed> {
         goal,
         context: wishes.context,
         slots: wishes.slots,
+        choose_slots: wishes.choose_slots.unwrap_or(false),
         kv,
         batch: wishes.batch,
         ubatch: wishes.ubatch,

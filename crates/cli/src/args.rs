@@ -83,8 +83,8 @@ pub(crate) struct PlanArgs {
     pub(crate) goal: Option<Goal>,
     #[arg(short, long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) context: Option<u32>,
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) slots: Option<u32>,
+    #[arg(long, value_name = "N|auto", value_parser = slots)]
+    pub(crate) slots: Option<Slots>,
     #[arg(long, value_name = "TYPE")]
     pub(crate) kv: Option<Kv>,
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
@@ -115,7 +115,11 @@ impl PlanArgs {
         PlanWishes {
             goal: self.goal.map(Goal::name),
             context: self.context,
-            slots: self.slots,
+            slots: match self.slots {
+                Some(Slots::Exactly(count)) => Some(count),
+                Some(Slots::Chosen) | None => None,
+            },
+            choose_slots: (self.slots == Some(Slots::Chosen)).then_some(true),
             kv: self.kv.map(Kv::name),
             batch: self.batch,
             ubatch: self.ubatch,
@@ -128,6 +132,25 @@ impl PlanArgs {
             draft: self.draft.clone(),
             prompt_tokens: self.prompt_tokens,
         }
+    }
+}
+
+/// Conversations that are answered at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slots {
+    Exactly(u32),
+    /// By the goal and the machine.
+    Chosen,
+}
+
+fn slots(text: &str) -> Result<Slots, String> {
+    if text == "auto" {
+        return Ok(Slots::Chosen);
+    }
+    match text.parse::<u32>() {
+        Ok(count) if count > 0 => Ok(Slots::Exactly(count)),
+        Ok(_) => Err("at least 1, or auto".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -40,7 +40,11 @@ impl Projector {
             ));
         }
         let weights = header.tensors.iter().map(|tensor| tensor.bytes).sum();
-        let compute = encoder(header)?.unwrap_or_else(|| Self::of_size(weights).compute);
+        // Each encoder has its own buffers.
+        let compute = match (encoder(header)?, sounds(header)?) {
+            (None, None) => Self::of_size(weights).compute,
+            (pictures, sounds) => pictures.unwrap_or_default().plus(sounds.unwrap_or_default()),
+        };
         Ok(Self { weights, compute })
     }
 
@@ -68,21 +72,67 @@ impl Projector {
     }
 }
 
+/// A number of the encoder of pictures (`vision`) or of sounds (`audio`).
+fn number(metadata: &Metadata, part: &str, key: &str, most: u32) -> Result<Option<u64>, HeaderError> {
+    let key = format!("clip.{part}.{key}");
+    match metadata.u32(&key)? {
+        Some(value) if value > most => Err(bad(
+            &key,
+            BadReason::OutOfRange {
+                value: value.to_string(),
+            },
+        )),
+        value => Ok(value.map(u64::from)),
+    }
+}
+
+/// Encoders of sounds that are Whisper's: two convolutions, of which the second halves the length, and layers of
+/// attention.
+const WHISPERS: [&str; 7] = [
+    "qwen2a",
+    "qwen2.5o",
+    "ultravox",
+    "voxtral",
+    "meralion",
+    "musicflamingo",
+    "glma",
+];
+/// Half a minute, which llama-server works out once at the start, after the convolutions.
+const SOUND_ROWS: u64 = 1_500;
+
+/// What an encoder of sounds works in; `None` when the file has none. Of other kinds than Whisper's it is taken to be
+/// a quarter of the weights.
+fn sounds(header: &Header) -> Result<Option<Bytes>, HeaderError> {
+    let metadata = &header.metadata;
+    let own = header
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.name.starts_with("a."));
+    let weights: Bytes = own.map(|tensor| tensor.bytes).sum();
+    if weights == Bytes::ZERO {
+        return Ok(None);
+    }
+    let of_size = Projector::of_size(weights).compute;
+    let kind = metadata
+        .text("clip.audio.projector_type")?
+        .or(metadata.text("clip.projector_type")?);
+    let width = number(metadata, "audio", "embedding_length", WIDTH_MAX)?;
+    let inner = number(metadata, "audio", "feed_forward_length", WIDTH_MAX)?;
+    let (Some(width), Some(inner)) = (width, inner) else {
+        return Ok(Some(of_size));
+    };
+    if !kind.is_some_and(|kind| WHISPERS.contains(&kind)) {
+        return Ok(Some(of_size));
+    }
+    // Below twice the width the convolutions decide.
+    let row = inner.max(2 * width) + 3 * width;
+    Ok(Some(Bytes(4 * row).times(SOUND_ROWS)))
+}
+
 /// What an encoder of pictures works in; `None` when the file has none (one for sounds).
 fn encoder(header: &Header) -> Result<Option<Bytes>, HeaderError> {
     let metadata = &header.metadata;
-    let read = |key: &str, most: u32| -> Result<Option<u64>, HeaderError> {
-        let key = format!("clip.vision.{key}");
-        match metadata.u32(&key)? {
-            Some(value) if value > most => Err(bad(
-                &key,
-                BadReason::OutOfRange {
-                    value: value.to_string(),
-                },
-            )),
-            value => Ok(value.map(u64::from)),
-        }
-    };
+    let read = |key: &str, most: u32| number(metadata, "vision", key, most);
     let (Some(patch), Some(width)) = (
         read("patch_size", SIDE_MAX)?,
         read("embedding_length", WIDTH_MAX)?,
@@ -176,6 +226,46 @@ mod tests {
                 planned.compute.as_mib()
             );
             assert_eq!(planned.bytes(), planned.weights.plus(planned.compute));
+        }
+    }
+
+    /// The same of b11434 with an encoder of sounds: (width, inner width, MiB).
+    #[test]
+    fn a_real_server_hears_in_what_is_planned() {
+        for (width, inner, seen) in [
+            (64, 256, 2.56),
+            (128, 512, 5.13),
+            (256, 1024, 10.25),
+            (256, 512, 7.32),
+        ] {
+            let mut metadata = Metadata::default();
+            metadata.insert("general.architecture".into(), Value::Text("clip".into()));
+            metadata.insert("clip.projector_type".into(), Value::Text("qwen2a".into()));
+            for (key, value) in [("embedding_length", width), ("feed_forward_length", inner)] {
+                metadata.insert(format!("clip.audio.{key}"), Value::Unsigned(value));
+            }
+            let mut file = header(224, 64, 128);
+            file.tensors[0].name = "a.blk.0.ffn_up.weight".into();
+            let planned = Projector::from_header(&Header {
+                metadata,
+                ..file.clone()
+            })
+            .unwrap();
+            let off = (planned.compute.as_mib() - seen).abs();
+            assert!(off < 0.01, "{width}: {} for {seen} MiB", planned.compute.as_mib());
+            // Beside one of pictures each has its own buffers.
+            let pictures = Projector::from_header(&header(224, 64, 128)).unwrap().compute;
+            let mut both = file.metadata.clone();
+            both.insert("clip.audio.projector_type".into(), Value::Text("qwen2a".into()));
+            for (key, value) in [("embedding_length", width), ("feed_forward_length", inner)] {
+                both.insert(format!("clip.audio.{key}"), Value::Unsigned(value));
+            }
+            let both = Projector::from_header(&Header {
+                metadata: both,
+                ..file
+            })
+            .unwrap();
+            assert_eq!(both.compute, planned.compute.plus(pictures));
         }
     }
 

@@ -52,6 +52,20 @@ pub enum Why {
         asked: u32,
         trained: u32,
     },
+    /// So many conversations are answered at once, for so much more memory.
+    SlotsShared {
+        slots: u32,
+        bytes: Bytes,
+    },
+    /// One conversation at a time: so many would take from the context, the speed or the room on a device.
+    SlotsCost {
+        slots: u32,
+    },
+    /// One conversation at a time: so many would have so few tokens each.
+    SlotsTooNarrow {
+        slots: u32,
+        each: u32,
+    },
     /// The cache is kept in fewer bits, so that the context fits.
     CacheQuantised {
         kind: &'static str,
@@ -267,6 +281,15 @@ impl Why {
             Self::ContextCapped { asked, trained } => (
                 "contextCapped",
                 vec![("asked", (*asked).into()), ("trained", (*trained).into())],
+            ),
+            Self::SlotsShared { slots, bytes } => (
+                "slotsShared",
+                vec![("slots", (*slots).into()), ("bytes", (*bytes).into())],
+            ),
+            Self::SlotsCost { slots } => ("slotsCost", vec![("slots", (*slots).into())]),
+            Self::SlotsTooNarrow { slots, each } => (
+                "slotsTooNarrow",
+                vec![("slots", (*slots).into()), ("each", (*each).into())],
             ),
             Self::CacheQuantised { kind } => ("cacheQuantised", vec![("kind", (*kind).into())]),
             Self::BatchChosen { batch, ms } => (

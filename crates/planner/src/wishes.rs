@@ -10,7 +10,10 @@ use crate::{Draft, Projector};
 pub struct Wishes {
     pub goal: Goal,
     pub context: Option<u32>,
+    /// Conversations that are answered at once; one, when nothing is said.
     pub slots: Option<u32>,
+    /// Several slots where they cost nothing that the goal is about; of no effect beside a number.
+    pub choose_slots: bool,
     pub kv: Option<CacheType>,
     pub batch: Option<u32>,
     pub ubatch: Option<u32>,

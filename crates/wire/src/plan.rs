@@ -15,6 +15,9 @@ pub struct PlanWishes {
     pub context: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<u32>,
+    /// Several slots where they cost nothing that the goal is about. Of no effect beside `slots`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choose_slots: Option<bool>,
     /// `f16`, `q8_0` or `q4_0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kv: Option<String>,

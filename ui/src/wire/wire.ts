@@ -111,6 +111,10 @@ export type PlanWishes = {
  */
 goal?: string, context?: number, slots?: number, 
 /**
+ * Several slots where they cost nothing that the goal is about. Of no effect beside `slots`.
+ */
+chooseSlots?: boolean, 
+/**
  * `f16`, `q8_0` or `q4_0`.
  */
 kv?: string, batch?: number, ubatch?: number, cacheRamMib?: number, 

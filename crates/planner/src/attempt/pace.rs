@@ -21,28 +21,24 @@ impl Bench<'_> {
         speed::estimate(&question, self.anchors, &self.learned).ok_or_else(|| "arithmetic".to_owned())
     }
 
-    /// Tokens a second of such a prompt, which do not depend on the cache.
-    pub(crate) fn reading(&self, load: &Load, used: Used, prompt: u32, depth: u32) -> Option<f64> {
-        let mut known = self.readings.borrow_mut();
+    /// How long the pieces of a prompt are, which depends on the placement and not on the cache: worked out once.
+    pub(crate) fn piece(&self, load: &Load, used: Used, work_out: impl FnOnce() -> u32) -> u32 {
         let same = |placing: &Placing| {
             placing.0 == used
                 && placing.1 == load.gpu_layers
                 && placing.2 == load.host_experts
                 && placing.3 == load.tensor_split
         };
-        if let Some((_, reading)) = known.iter().find(|(placing, _)| same(placing)) {
-            return *reading;
+        let known = self.pieces.borrow();
+        if let Some(&(_, piece)) = known.iter().find(|(placing, _)| same(placing)) {
+            return piece;
         }
-        let speed = self.speed(load, used, prompt, depth).ok();
-        let reading = speed.map(|speed| speed.prefill.mid);
-        let placing = (
-            used,
-            load.gpu_layers,
-            load.host_experts,
-            load.tensor_split.clone(),
-        );
-        known.push((placing, reading));
-        reading
+        drop(known);
+        let piece = work_out();
+        let (layers, experts) = (load.gpu_layers, load.host_experts);
+        let placing = (used, layers, experts, load.tensor_split.clone());
+        self.pieces.borrow_mut().push((placing, piece));
+        piece
     }
 
     /// The host's part of a prompt is done by a device, which fetches the weights for each batch.

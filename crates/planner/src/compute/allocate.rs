@@ -4,6 +4,7 @@
 //! answer depends on fragmentation: a buffer jumps by one activation when a mask stops fitting into a gap.
 
 use super::graph::{Graph, Home, Id, Op};
+use super::schedule::Schedule;
 use super::{Backend, BackendTraits};
 
 #[derive(Debug, Clone, Copy)]
@@ -177,13 +178,21 @@ struct Allocator<'a> {
     states: Vec<State>,
 }
 
-/// Bytes that each backend's compute buffer needs for this graph.
-pub(crate) fn buffer_sizes(
+/// What became of a graph.
+pub(super) struct Allocated {
+    /// Bytes that each backend's compute buffer needs.
+    pub(super) sizes: Vec<u64>,
+    /// What was free, and where the tensor itself was, after each of the watched tensors; as many as were reached.
+    pub(super) states: Vec<Vec<u64>>,
+}
+
+/// Allocates a graph; `watched` are nodes in the order of the graph.
+pub(super) fn allocate(
     graph: &Graph,
-    leafs: &[(Id, Backend)],
-    nodes: &[(Id, Backend)],
+    schedule: &Schedule,
     backends: &[BackendTraits],
-) -> Vec<u64> {
+    watched: &[Id],
+) -> Allocated {
     let pools = backends
         .iter()
         .map(|traits| Pool {
@@ -197,16 +206,16 @@ pub(crate) fn buffer_sizes(
         pools,
         states: vec![State::default(); graph.len()],
     };
-    allocator.run(leafs, nodes);
-    allocator
-        .pools
-        .iter()
-        .map(|pool| pool.chunks.iter().map(|chunk| chunk.reach).sum())
-        .collect()
+    let states = allocator.run(&schedule.leafs, &schedule.nodes, watched);
+    let reach = |pool: &Pool| pool.chunks.iter().map(|chunk| chunk.reach).sum();
+    Allocated {
+        sizes: allocator.pools.iter().map(reach).collect(),
+        states,
+    }
 }
 
 impl Allocator<'_> {
-    fn run(&mut self, leafs: &[(Id, Backend)], nodes: &[(Id, Backend)]) {
+    fn run(&mut self, leafs: &[(Id, Backend)], nodes: &[(Id, Backend)], watched: &[Id]) -> Vec<Vec<u64>> {
         for &(leaf, backend) in leafs {
             self.allocate(leaf, backend);
         }
@@ -227,6 +236,7 @@ impl Allocator<'_> {
                 }
             }
         }
+        let mut seen = Vec::with_capacity(watched.len());
         for &(id, backend) in nodes {
             let sources = self.graph[id].sources();
             for &source in sources {
@@ -236,7 +246,23 @@ impl Allocator<'_> {
             for &source in sources {
                 self.done_with(source);
             }
+            while watched.get(seen.len()) == Some(&id) {
+                seen.push(self.state(id));
+            }
         }
+        seen
+    }
+
+    /// All that what follows depends on: the same again after the same layers means the same for ever.
+    fn state(&self, of: Id) -> Vec<u64> {
+        let root = self.graph[of].view_of.some().unwrap_or(of);
+        let own = self.states[root.index()];
+        let mut out = vec![u64::from(own.pool), u64::from(own.at.chunk), own.at.offset];
+        for chunk in self.pools.iter().flat_map(|pool| &pool.chunks) {
+            out.push(chunk.free.len() as u64);
+            out.extend(chunk.free.iter().flat_map(|block| [block.offset, block.size]));
+        }
+        out
     }
 
     fn allocate(&mut self, id: Id, backend: Backend) {

@@ -145,7 +145,7 @@ impl Builder<'_> {
         let home = at
             .layer
             .reads_from
-            .and_then(|number| self.place.layers.get(number as usize))
+            .and_then(|number| self.place.seat(number))
             .map_or(at.seat.layer, |seat| seat.layer);
         let keys = self.graph.cache(
             home,

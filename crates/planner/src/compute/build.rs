@@ -47,15 +47,29 @@ pub(crate) struct Seat {
 }
 
 /// Which backend holds what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Where {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Where<'a> {
     /// By layer.
-    pub(crate) layers: Vec<Seat>,
+    pub(crate) layers: &'a [Backend],
+    /// So many of the first layers have their experts on the host.
+    pub(crate) host_experts: u32,
     pub(crate) output: Backend,
     pub(crate) host: Backend,
     /// The first operation of each norm is tied to its layer's device.
     pub(crate) pins_norms: bool,
     pub(crate) pipelined: bool,
+}
+
+impl Where<'_> {
+    pub(crate) fn seat(&self, number: u32) -> Option<Seat> {
+        let &layer = self.layers.get(number as usize)?;
+        let experts = if number < self.host_experts {
+            self.host
+        } else {
+            layer
+        };
+        Some(Seat { layer, experts })
+    }
 }
 
 /// A weight and where it lies.
@@ -92,7 +106,7 @@ pub(super) struct Builder<'a> {
     pub(super) graph: Graph,
     pub(super) shape: &'a Shape,
     pub(super) batch: &'a Batch,
-    pub(super) place: &'a Where,
+    pub(super) place: &'a Where<'a>,
     pub(super) inputs: Inputs,
     /// The rows that go into the first layer, with those of pictures beside them.
     pub(super) embedded: Id,
@@ -128,7 +142,8 @@ impl At<'_> {
     }
 }
 
-pub(super) fn build(shape: &Shape, layers: &[u32], batch: &Batch, place: &Where) -> Graph {
+/// The graph, and what each of the layers gives.
+pub(super) fn build(shape: &Shape, layers: &[u32], batch: &Batch, place: &Where) -> (Graph, Vec<Id>) {
     let mut graph = Graph::with_capacity(96 * layers.len() + 96);
     let inputs = inputs(&mut graph, shape, batch);
     let mut builder = Builder {
@@ -139,8 +154,8 @@ pub(super) fn build(shape: &Shape, layers: &[u32], batch: &Batch, place: &Where)
         inputs,
         embedded: Id::NONE,
     };
-    builder.all(layers);
-    builder.graph
+    let made = builder.all(layers);
+    (builder.graph, made)
 }
 
 fn inputs(graph: &mut Graph, shape: &Shape, batch: &Batch) -> Inputs {
@@ -201,15 +216,14 @@ fn cache_inputs(graph: &mut Graph, shape: &Shape, batch: &Batch, size: CacheSize
 }
 
 impl Builder<'_> {
-    fn all(&mut self, layers: &[u32]) {
+    fn all(&mut self, layers: &[u32]) -> Vec<Id> {
         let shape = self.shape;
+        let mut made = Vec::with_capacity(layers.len());
         let mut state = self.embed();
         let extras = self.begin(&mut state);
         for (place, &number) in layers.iter().enumerate() {
-            let (Some(layer), Some(&seat)) = (
-                shape.layers.get(number as usize),
-                self.place.layers.get(number as usize),
-            ) else {
+            let (Some(layer), Some(seat)) = (shape.layers.get(number as usize), self.place.seat(number))
+            else {
                 continue;
             };
             let at = At {
@@ -234,11 +248,13 @@ impl Builder<'_> {
                 out = self.graph.in_place(out, &[rows]);
             }
             state = out;
+            made.push(state);
         }
         if shape.family.graph == GraphKind::Gemma3n {
             state = self.gemma3n_end(state);
         }
         self.logits(state);
+        made
     }
 
     /// What some families do between the embedding and the first layer; gives the inputs of the layers' own.

@@ -10,7 +10,7 @@ const STREAMS: u64 = 4;
 
 impl Builder<'_> {
     fn of_first_layer(&self, role: Role) -> Option<Placed> {
-        let (layer, &seat) = (self.shape.layers.first()?, self.place.layers.first()?);
+        let (layer, seat) = (self.shape.layers.first()?, self.place.seat(0)?);
         let at = At {
             number: 0,
             layer,

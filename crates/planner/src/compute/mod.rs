@@ -16,9 +16,9 @@ mod shorten;
 mod state;
 mod transformer;
 
-pub(crate) use build::{Batch, CacheSize, Seat, Where};
+pub(crate) use build::{Batch, CacheSize, Where};
 use schedule::Copies;
-pub(crate) use shorten::kept;
+pub(crate) use shorten::{Kept, Look, is_staged, kept};
 
 use crate::Shape;
 
@@ -44,20 +44,25 @@ pub(crate) enum Fetches {
     Everything,
 }
 
-/// Bytes of compute buffer on each backend. `layers` are those to build, by number.
+/// Bytes of compute buffer on each backend; `None` when more layers have to be built to tell, which is never so when
+/// none was left out.
 pub(crate) fn buffers(
     shape: &Shape,
-    layers: &[u32],
+    kept: &Kept,
     batch: &Batch,
     place: &Where,
     backends: &[BackendTraits],
-) -> Vec<u64> {
-    let mut graph = build::build(shape, layers, batch, place);
+) -> Option<Vec<u64>> {
+    let (mut graph, made) = build::build(shape, &kept.layers, batch, place);
     let copies = if place.pipelined {
         Copies::Four
     } else {
         Copies::One
     };
     let schedule = schedule::schedule(&mut graph, backends, copies);
-    allocate::buffer_sizes(&graph, &schedule.leafs, &schedule.nodes, backends)
+    let watched = kept.watched();
+    let marks: Option<Vec<_>> = watched.iter().map(|&at| made.get(at).copied()).collect();
+    let allocated = allocate::allocate(&graph, &schedule, backends, &marks?);
+    kept.settled(&watched, &allocated.states)
+        .then_some(allocated.sizes)
 }

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use plimsoll_units::Bytes;
 
-use super::Placement;
-use crate::compute::{BackendTraits, Batch};
+use crate::compute::{Backend, BackendTraits, Batch};
 
 /// More settings than anybody tries of one model; a larger memory would be a leak.
 const KEPT_MAX: usize = 96;
@@ -16,13 +15,18 @@ const KEPT_MAX: usize = 96;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) batch: Batch,
-    pub(super) placement: Placement,
+    pub(super) output: Backend,
     pub(super) pins_norms: bool,
+    pub(super) pipelined: bool,
+    /// The layers that are built, each as a number for its graph and its places.
+    pub(super) layers: Vec<u64>,
+    /// After so many rounds of equal layers some were left out; `None` when none were.
+    pub(super) rounds: Option<usize>,
     pub(super) backends: Vec<BackendTraits>,
 }
 
-/// A question and its answer.
-type Known = (Question, Vec<Bytes>);
+/// A question and its answer, `None` when those layers do not tell it.
+type Known = (Question, Option<Vec<Bytes>>);
 
 /// Belongs to a shape and is no part of its value; copies of the shape share it.
 #[derive(Clone, Default)]
@@ -35,14 +39,14 @@ impl Memo {
     pub(super) fn answer(
         &self,
         question: Question,
-        work_out: impl FnOnce(&Question) -> Vec<Bytes>,
-    ) -> Vec<Bytes> {
+        work_out: impl FnOnce() -> Option<Vec<Bytes>>,
+    ) -> Option<Vec<Bytes>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, answer)) = known.iter().find(|(asked, _)| *asked == question) {
             return answer.clone();
         }
         drop(known);
-        let answer = work_out(&question);
+        let answer = work_out();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT_MAX {
             known.clear();

@@ -23,7 +23,7 @@ pub(crate) use tally::Tally;
 pub(crate) use weights::of_layers as weights_of_layers;
 
 use crate::Shape;
-use crate::compute::{self, Batch, CacheSize, Where};
+use crate::compute::{self, BackendTraits, Batch, CacheSize, Kept, Where};
 
 /// The settings that decide how much memory is taken.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,40 +142,53 @@ impl<'a> Layout<'a> {
 
     /// The compute buffers, by pool, the host last.
     pub(crate) fn compute(&self) -> Vec<Bytes> {
-        let question = self.question();
-        self.shape.memo.answer(question, |asked| {
-            self.buffers(asked, |place| compute::kept(self.shape, place))
-        })
-    }
-
-    fn question(&self) -> Question {
         let batch = batch(self.shape, self.load, self.release);
         let devices = self.pools.iter().map(|pool| pool.backend.traits());
-        Question {
+        let backends: Vec<BackendTraits> = devices.chain([backend::HOST]).collect();
+        let place = self.place(&batch);
+        let memo = &self.shape.memo;
+        let question = |kept: &Kept, rounds: Option<usize>| Question {
+            rounds,
             batch,
-            // The dry run of llama-fit-params forgets these ties (it resets the scheduler first), a load keeps them.
-            pins_norms: self.load.outputs == Outputs::Server && (self.placement.full || batch.tokens < 32),
-            placement: self.placement.clone(),
-            backends: devices.chain([backend::HOST]).collect(),
-        }
+            output: place.output,
+            pins_norms: place.pins_norms,
+            pipelined: place.pipelined,
+            layers: kept.graph(self.shape, &place, |number| {
+                compute::is_staged(&place, &backends, number)
+            }),
+            backends: backends.clone(),
+        };
+        let work_out = |kept: &Kept| {
+            let sizes = compute::buffers(self.shape, kept, &batch, &place, &backends)?;
+            Some(sizes.into_iter().map(Bytes).collect())
+        };
+        let answer = |kept: &Kept, rounds| memo.answer(question(kept, rounds), || work_out(kept));
+        // A round of layers may find things as the one before it left them, or as the one before that: two places may
+        // take turns. Where neither is so, every layer is built.
+        // Copies of weights of several sizes seldom come to the same twice: one try is enough for them.
+        let copies = compute::is_staged(&place, &backends, 0);
+        let tries = if copies { 1 } else { 2 };
+        let short = (1..=tries).find_map(|rounds| {
+            let kept = compute::kept(self.shape, &batch, &place, &backends, rounds);
+            answer(&kept, Some(rounds))
+        });
+        short
+            .or_else(|| answer(&Kept::all(self.shape), None))
+            .unwrap_or_default()
     }
 
-    /// The buffers from some of the layers.
-    fn buffers(&self, asked: &Question, layers: impl FnOnce(&Where) -> Vec<u32>) -> Vec<Bytes> {
-        let placement = &asked.placement;
-        let place = Where {
-            layers: (0u32..)
-                .zip(&placement.layers)
-                .map(|(n, &layer)| placement.seat(n, layer))
-                .collect(),
+    /// Which backend has what.
+    fn place(&self, batch: &Batch) -> Where<'_> {
+        let placement = &self.placement;
+        Where {
+            layers: &placement.layers,
+            host_experts: placement.host_experts,
             output: placement.output,
             host: placement.host,
-            pins_norms: asked.pins_norms,
+            // The dry run of llama-fit-params forgets these ties (it resets the scheduler first), a load keeps them.
+            pins_norms: self.load.outputs == Outputs::Server && (placement.full || batch.tokens < 32),
             pipelined: placement.pipelined,
-        };
-        let layers = layers(&place);
-        let buffers = compute::buffers(self.shape, &layers, &asked.batch, &place, &asked.backends);
-        buffers.into_iter().map(Bytes).collect()
+        }
     }
 
     /// What the compute buffers take at the very least: in the feed-forward part of a device's first layer the masks

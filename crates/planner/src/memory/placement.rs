@@ -2,7 +2,6 @@ use std::ops::Range;
 
 use super::{Load, Pool};
 use crate::Shape;
-use crate::compute::Seat;
 
 /// Which backend gets which layer: llama.cpp's own rule, in its own arithmetic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,16 +24,6 @@ impl Placement {
             from = layers.end;
             (run[0], layers)
         })
-    }
-
-    /// Where a layer's parts are.
-    pub(crate) fn seat(&self, number: u32, layer: u8) -> Seat {
-        let experts = if number < self.host_experts {
-            self.host
-        } else {
-            layer
-        };
-        Seat { layer, experts }
     }
 
     pub(crate) fn of(shape: &Shape, load: &Load, pools: &[Pool]) -> Self {

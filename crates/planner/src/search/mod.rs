@@ -1,6 +1,9 @@
 //! Finds the settings for a model on a machine.
 
 mod finish;
+mod slots;
+#[cfg(test)]
+mod tests;
 
 use plimsoll_units::Bytes;
 
@@ -29,6 +32,13 @@ const PIECE_MS: f64 = 400.0;
 /// Makes a plan. Pure: the same questions give the same plan.
 pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan, PlanError> {
     wishes.check()?;
+    if wishes.slots.is_none() && wishes.choose_slots {
+        return slots::choose(shape, situation, wishes);
+    }
+    settle(shape, situation, wishes)
+}
+
+fn settle(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan, PlanError> {
     let bench = Bench::new(shape, situation, wishes);
     let search = Search {
         shape,
@@ -207,9 +217,13 @@ impl Search<'_> {
         WAYS.iter().find_map(|&(place, least)| {
             let least = least.min(most);
             let above = std::mem::replace(&mut tried[place as usize], least);
-            let mut untried = loads
-                .iter()
-                .filter(|load| load.context >= least && load.context < above);
+            let untried = || {
+                let range = least..above;
+                loads.iter().filter(move |load| range.contains(&load.context))
+            };
+            // What the least demanding cannot do none can.
+            let possible = untried().last().is_some_and(|load| self.could(place, load));
+            let mut untried = untried().filter(|_| possible);
             untried.find_map(|load| self.placed(place, load))
         })
     }
@@ -221,6 +235,29 @@ impl Search<'_> {
             Place::ExpertsOnHost if !self.shape.has_experts() => None,
             Place::ExpertsOnHost => Some((self.experts_on_host(load)?, Verdict::Spills)),
             Place::SomeLayers => Some((self.some_on_devices(load)?, Verdict::Spills)),
+        }
+    }
+
+    /// False when there is no room for such settings beside even the smallest buffers. Says nothing where the division
+    /// over devices has a part in it.
+    fn could(&self, place: Place, load: &Load) -> bool {
+        if self.bench.plods() || self.bench.devices().len() != 1 || self.wishes.tensor_split.is_some() {
+            return true;
+        }
+        let used = self.bench.all();
+        match place {
+            Place::Devices => self.bench.could(&self.with_batch(self.whole(load), used), used),
+            Place::ExpertsOnHost => {
+                let told = self.wishes.host_experts.is_some();
+                told || self
+                    .first(1, self.layers(), |count| self.with_experts_on_host(load, count))
+                    .is_some()
+            }
+            Place::SomeLayers => {
+                let most = self.layers().saturating_sub(1);
+                self.first(0, most, |left| self.without_layers(load, left))
+                    .is_some()
+            }
         }
     }
 
@@ -271,11 +308,32 @@ impl Search<'_> {
         (self.attempt(told(&self.least(loads)), used), Verdict::TooBig)
     }
 
-    fn all_on_devices(&self, load: &Load) -> Option<Trial> {
-        let load = Load {
+    /// All layers on devices.
+    fn whole(&self, load: &Load) -> Load {
+        Load {
             gpu_layers: self.layers().saturating_add(1),
             ..load.clone()
-        };
+        }
+    }
+
+    fn with_experts_on_host(&self, load: &Load, count: u32) -> Load {
+        Load {
+            host_experts: count,
+            ..self.whole(load)
+        }
+    }
+
+    /// All layers but so many on devices: counted from the other end, so that the smallest number is the best.
+    fn without_layers(&self, load: &Load, left: u32) -> Load {
+        Load {
+            gpu_layers: self.layers().saturating_sub(left),
+            host_experts: self.wishes.host_experts.unwrap_or(0),
+            ..load.clone()
+        }
+    }
+
+    fn all_on_devices(&self, load: &Load) -> Option<Trial> {
+        let load = self.whole(load);
         let count = self.bench.devices().len();
         if self.wishes.tensor_split.is_none() {
             let single = (0..count).find_map(|at| self.quick(load.clone(), Used::one(at)));
@@ -312,11 +370,7 @@ impl Search<'_> {
 
     /// As few layers' experts in the RAM as must be.
     fn experts_on_host(&self, load: &Load) -> Option<Trial> {
-        let with = |count: u32| Load {
-            gpu_layers: self.layers().saturating_add(1),
-            host_experts: count,
-            ..load.clone()
-        };
+        let with = |count| self.with_experts_on_host(load, count);
         if let Some(count) = self.wishes.host_experts.filter(|&count| count > 0) {
             return self.over_devices(&with(count));
         }
@@ -325,14 +379,8 @@ impl Search<'_> {
 
     /// As many layers on devices as fit.
     fn some_on_devices(&self, load: &Load) -> Option<Trial> {
-        let all = self.layers();
-        // Counted from the other end, so that the smallest number is the best.
-        let with = |left: u32| Load {
-            gpu_layers: all.saturating_sub(left),
-            host_experts: self.wishes.host_experts.unwrap_or(0),
-            ..load.clone()
-        };
-        self.smallest(0, all.checked_sub(1)?, with)
+        let most = self.layers().checked_sub(1)?;
+        self.smallest(0, most, |left| self.without_layers(load, left))
     }
 
     /// The settings of the smallest number in a range for which the devices hold their part; larger numbers give
@@ -368,16 +416,14 @@ impl Search<'_> {
         const GUIDED: usize = 4;
         let used = self.bench.all();
         let settings = |number: u32| self.with_batch(with(number), used);
-        // For all below `open` the device does not hold its part; for `holding` it does.
-        let (mut open, mut holding): (u32, Option<(u32, Trial)>) = (low, None);
-        let mut compute = Vec::new();
-        // The least that the host can be given is already too much.
-        let first = smallest_that(low, high, |number| {
-            self.bench.devices_could(&settings(number), used, &[])
-        });
-        if !self.bench.host_could(&settings(first), used) {
-            return None;
+        if self.bench.plods() {
+            let mut trials = (low..=high).map(|number| self.bench.attempt(settings(number), used));
+            return trials.find(Trial::devices_hold);
         }
+        // For all below `open` the device does not hold its part; for `holding` it does.
+        let first = self.first(low, high, &with)?;
+        let (mut open, mut holding): (u32, Option<(u32, Trial)>) = (first, None);
+        let mut compute = Vec::new();
         for tried in 0.. {
             let last = holding
                 .as_ref()
@@ -407,6 +453,16 @@ impl Search<'_> {
         holding.map(|(_, trial)| trial)
     }
 
+    /// The smallest number for which the device could hold its part beside the smallest buffers; `None` when the host
+    /// could not hold what is left then, which is the least that it can be given.
+    fn first(&self, low: u32, high: u32, with: impl Fn(u32) -> Load) -> Option<u32> {
+        let used = self.bench.all();
+        let settings = |number: u32| self.with_batch(with(number), used);
+        let could = |number| self.bench.devices_could(&settings(number), used, &[]);
+        let first = smallest_that(low, high, could);
+        self.bench.host_could(&settings(first), used).then_some(first)
+    }
+
     /// Over all devices, so that they hold their part; a division for which the host holds the rest comes first.
     fn split_holding(&self, load: &Load) -> Option<Trial> {
         let all = self.bench.all();
@@ -422,7 +478,7 @@ impl Search<'_> {
                 },
                 all,
             );
-            if !self.bench.devices_could(&load, all, &[]) {
+            if !self.bench.plods() && !self.bench.devices_could(&load, all, &[]) {
                 continue;
             }
             let trial = self.bench.attempt(load, all);
@@ -490,15 +546,19 @@ impl Search<'_> {
     }
 
     fn piece(&self, load: &Load, used: Used) -> u32 {
+        self.bench.piece(load, used, || self.work_out_piece(load, used))
+    }
+
+    fn work_out_piece(&self, load: &Load, used: Used) -> u32 {
         if self.bench.host_is_fetched(load, used) {
             // Fetching costs the same for few tokens as for many.
             return crate::speed::FETCHED_FOR;
         }
-        let Some(reading) = self.bench.reading(load, used, PROMPT_TOKENS, DEPTH) else {
+        let Ok(speed) = self.bench.speed(load, used, PROMPT_TOKENS, DEPTH) else {
             return if used.is_none() { 128 } else { 512 };
         };
         let mut piece = 2_048;
-        while piece > 32 && f64::from(piece) / reading > PIECE_MS / 1e3 {
+        while piece > 32 && f64::from(piece) / speed.prefill.mid > PIECE_MS / 1e3 {
             piece /= 2;
         }
         piece

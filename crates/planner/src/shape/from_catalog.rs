@@ -260,6 +260,7 @@ fn build(model: &Model, variant: &Variant, guess: &Guess) -> Shape {
         drafting,
         tied_output: false,
         tally: Tally::default(),
+        looks: Vec::new(),
         memo: Memo::default(),
     };
     shape.finish();

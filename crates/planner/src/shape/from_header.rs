@@ -63,6 +63,7 @@ impl Shape {
             layers: layers(&keys, family, layer_count, embedding, window)?,
             drafting: Vec::new(),
             tally: Tally::default(),
+            looks: Vec::new(),
             memo: Memo::default(),
         };
         shape.place(&header.tensors)?;

@@ -10,6 +10,7 @@ mod tensors;
 use plimsoll_gguf::TensorType;
 use plimsoll_units::Bytes;
 
+use crate::compute::Look;
 use crate::memory::{Memo, Tally};
 
 pub(crate) use family::{Exit, Family, GraphKind, Sections, Turn};
@@ -53,6 +54,8 @@ pub struct Shape {
     pub(crate) drafting: Vec<Layer>,
     pub(crate) tied_output: bool,
     pub(crate) tally: Tally,
+    /// By layer.
+    pub(crate) looks: Vec<Look>,
     pub(crate) memo: Memo,
 }
 
@@ -119,6 +122,8 @@ pub(crate) struct Layer {
     index: [u8; ROLES],
     /// Equal for layers with equal graphs.
     pub(crate) likeness: u64,
+    /// Equal for layers that differ in nothing but how far they look back.
+    pub(crate) kinship: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +136,11 @@ pub(crate) struct Weight {
 }
 
 const NOWHERE: u8 = u8::MAX;
+
+/// A step of FNV-1a.
+pub(crate) const fn mixed(hash: u64, value: u64) -> u64 {
+    (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3)
+}
 
 impl Layer {
     pub(crate) fn new(heads: u32, kv_heads: u32, widths: [u32; 2]) -> Self {
@@ -146,6 +156,7 @@ impl Layer {
             weights: Vec::new(),
             index: [NOWHERE; ROLES],
             likeness: 0,
+            kinship: 0,
         }
     }
 
@@ -172,14 +183,9 @@ impl Layer {
         self.index = [NOWHERE; ROLES];
         // FNV-1a over what shapes the graph; types and sizes of weights do not.
         let mut likeness = 0xcbf2_9ce4_8422_2325_u64;
-        let mut mix = |value: u64| likeness = (likeness ^ value).wrapping_mul(0x0000_0100_0000_01b3);
+        let mut mix = |value: u64| likeness = mixed(likeness, value);
         mix(more);
-        let flags = [
-            self.windowed,
-            self.cached,
-            self.reads_from.is_some(),
-            self.stateful,
-        ];
+        let flags = [self.cached, self.reads_from.is_some(), self.stateful];
         for value in [self.heads, self.kv_heads, self.key_width, self.value_width] {
             mix(value.into());
         }
@@ -194,7 +200,8 @@ impl Layer {
             mix(weight.role as u64);
             weight.dims.into_iter().for_each(&mut mix);
         }
-        self.likeness = likeness;
+        self.kinship = likeness;
+        self.likeness = mixed(likeness, self.windowed.into());
     }
 }
 
@@ -237,6 +244,12 @@ impl Shape {
         self.window > 0 || self.layers.iter().any(|layer| layer.stateful)
     }
 
+    /// Whether every layer has rows of its own beside the state (Gemma 3n and 4).
+    pub(crate) fn has_layer_inputs(&self) -> bool {
+        let first = self.layers.first();
+        first.is_some_and(|layer| layer.has(Role::LayerInputs))
+    }
+
     /// The drafting layers as a model of their own.
     pub(crate) fn drafting_only(&self) -> Self {
         let alone = Self {
@@ -250,6 +263,7 @@ impl Shape {
     /// The last step of making one: what plans ask for again and again is summed up once.
     fn summed(mut self) -> Self {
         self.tally = Tally::of(&self);
+        self.looks = Look::of_layers(&self);
         self.memo = Memo::default();
         self
     }

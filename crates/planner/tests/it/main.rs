@@ -14,4 +14,5 @@ mod pace;
 mod picks;
 mod properties;
 mod settings;
+mod slots;
 mod variants;
