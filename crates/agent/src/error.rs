@@ -24,6 +24,12 @@ pub enum ModelError {
     /// The same from a server that does not say how long the request is.
     #[error("the request does not fit into the window: {message}")]
     TooLong { window: Option<Tokens>, message: String },
+    /// One message of the person is longer than the window: nothing can be cut from it.
+    #[error("the message {row} alone does not fit into a window of {window}")]
+    MessageTooLarge { row: String, window: Tokens },
+    /// Nothing was sent: it does not fit, and the summary that would have made room took too long.
+    #[error("the summary took too long")]
+    CompactionTimedOut,
     /// An error object inside a stream that had begun well.
     #[error("the model's server failed while answering: {kind}: {message}")]
     Broken {
@@ -107,6 +113,8 @@ impl ModelError {
             | Self::Refused { .. }
             | Self::Overflow { .. }
             | Self::TooLong { .. }
+            | Self::MessageTooLarge { .. }
+            | Self::CompactionTimedOut
             | Self::Broken { .. }
             | Self::Cut { .. }
             | Self::Silent { .. }

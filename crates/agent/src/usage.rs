@@ -17,6 +17,8 @@ pub struct Usage {
     pub reasoning: Option<Tokens>,
     pub total: Option<Tokens>,
     pub cost: Cost,
+    /// The server told parts of the input that do not add up to it.
+    pub disputed: bool,
 }
 
 /// What an answer cost, and who says so.
@@ -109,6 +111,7 @@ impl Usage {
                 .or_else(|| input.checked_add(counts.output?))
                 .and_then(tokens),
             cost: Cost::Unknown,
+            disputed: false,
         };
         usage.cost = reported(counts.cost)
             .or_else(|| usage.computed(prices?).map(Cost::Computed))

@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use plimsoll_agent::context::Policy;
 use plimsoll_agent::{Patience, Sampling};
 use plimsoll_engine::{Desk, DeskConfig, Engines, Front, Ports};
 use plimsoll_hub::Hub;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use crate::bus::{Bus, Hearing};
 use crate::calls;
 use crate::config::Config;
+use crate::context::Contexts;
 use crate::endpoint::Endpoint;
 use crate::engines::EngineShelf;
 use crate::fault::{Failed, ToFault as _, fault};
@@ -33,7 +35,7 @@ use crate::turns::{Approvals, ReadyModel, Streaming, Turns};
 const END_MAX: Duration = Duration::from_secs(15);
 
 /// The route to models on this machine.
-const LOCAL: &str = "local";
+pub(crate) const LOCAL: &str = "local";
 
 /// Where a request for a loaded model goes: for our loopback front only.
 #[derive(Clone, PartialEq, Eq)]
@@ -163,6 +165,7 @@ impl App {
                 bus: bus.clone(),
                 store: store.clone(),
                 approvals: Approvals::default(),
+                contexts: Contexts::new(store.clone(), bus.clone(), jobs.child()),
             },
             http,
             table: calls::table(),
@@ -312,6 +315,17 @@ impl App {
             // A router that died is seen to by whoever asks.
             patience: Patience::NONE,
         })
+    }
+
+    /// By which rules a conversation would be sent to this model, before it is ready.
+    pub(crate) async fn policy_of(&self, model: Option<&str>) -> Option<Policy> {
+        let name = model?;
+        if let Some(cloud) = CloudName::read(name) {
+            let (_, route) = self.routes.route(cloud).await.ok()?;
+            return Some(Policy::new(&route, cloud.model));
+        }
+        let route = local_route("http://127.0.0.1", name, None).ok()?;
+        Some(Policy::new(&route, name))
     }
 
     pub(crate) fn advice(&self, id: &str) -> Sampling {

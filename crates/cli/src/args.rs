@@ -55,6 +55,7 @@ pub(crate) enum Command {
     Replay {
         file: PathBuf,
     },
+    Context(ContextArgs),
 }
 
 #[derive(Debug, Args)]
@@ -333,6 +334,33 @@ pub(crate) enum ConversationCommand {
         #[arg(short, long)]
         yes: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ContextArgs {
+    #[arg(value_name = "CONVERSATION")]
+    pub(crate) conversation: Option<String>,
+    #[arg(long, group = "what")]
+    pub(crate) compact: bool,
+    #[arg(long, group = "what")]
+    pub(crate) plan: bool,
+    #[arg(long, value_name = "ID", group = "what")]
+    pub(crate) undo: Option<String>,
+    #[arg(long, value_name = "ID", group = "what")]
+    pub(crate) show: Option<String>,
+    #[arg(long, value_name = "WORDS", group = "what")]
+    pub(crate) search: Option<String>,
+    #[arg(long, value_name = "MODE", group = "what")]
+    pub(crate) mode: Option<ContextMode>,
+    #[arg(long, value_name = "FILE", group = "what")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ContextMode {
+    Automatic,
+    Manual,
+    Off,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@
 //! are arguments), never shows anything to a person.
 
 mod branches;
+mod contexts;
 mod conversations;
 mod damage;
 mod db;
@@ -26,6 +27,7 @@ mod store;
 mod writers;
 
 pub use branches::Branch;
+pub use contexts::{Compaction, ContextRecord};
 pub use conversations::{Conversation, Opened, Shown};
 pub use error::{Limited, StoreError};
 pub use events::{CostBy, Event, UsageRecord};

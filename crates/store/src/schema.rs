@@ -7,6 +7,7 @@ const STEPS: &[M<'static>] = &[
     M::up(EVENTS),
     M::up(TOOLS),
     M::up(FINDING),
+    M::up(CONTEXTS),
 ];
 
 pub(crate) const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
@@ -187,6 +188,39 @@ const FINDING: &str = "
     CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN
         INSERT INTO message_words (message_words, rowid, text) VALUES ('delete', old.number, old.text);
     END;
+";
+
+/// What stands for rows of a conversation, the last count of its context with what decided, and what was learned
+/// about routes. Messages are never changed for any of it.
+const CONTEXTS: &str = "
+    CREATE TABLE compactions (
+        number        INTEGER PRIMARY KEY,
+        id            TEXT NOT NULL UNIQUE,
+        conversation  TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+        made_at       INTEGER NOT NULL,
+        undone_at     INTEGER,
+        body          TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX compactions_by_conversation ON compactions (conversation);
+
+    CREATE TABLE contexts (
+        conversation  TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
+        state         TEXT,
+        mode          TEXT
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE context_steps (
+        conversation  TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+        number        INTEGER NOT NULL,
+        restart       INTEGER NOT NULL,
+        body          TEXT NOT NULL,
+        PRIMARY KEY (conversation, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE route_rates (
+        route  TEXT PRIMARY KEY,
+        body   TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
 ";
 
 #[cfg(test)]

@@ -2,12 +2,12 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use ts_rs::TS;
 
 use crate::{
-    Anchor, BenchReply, CatalogReply, ChatSettings, ChatSettingsReply, Check, Conversation,
-    ConversationSummary, Duplicates, Emptied, Endpoint, EngineList, Exported, Folders, FoundConversations,
-    HubFit, HubSearch, HubSite, HubVariants, Library, LibraryModel, Machine, MachineDetails,
-    MachineOverrides, MarkdownWords, NewestEngines, Plan, PlanWishes, ProviderModels, ProviderProtocol,
-    Providers, Recommendation, RouteLosses, Router, Settings, Setup, Status, ToolAnswer, ToolSettings,
-    VerifyReply,
+    Anchor, Archive, BenchReply, CatalogReply, ChatSettings, ChatSettingsReply, Check, CompactionDone,
+    CompactionMode, ContextView, Conversation, ConversationSummary, CutPreview, Duplicates, Emptied,
+    Endpoint, EngineList, Exported, Folders, FoundConversations, HubFit, HubSearch, HubSite, HubVariants,
+    Library, LibraryModel, Machine, MachineDetails, MachineOverrides, MarkdownWords, NewestEngines, Plan,
+    PlanWishes, ProviderModels, ProviderProtocol, Providers, Recommendation, Replay, RouteLosses, Router,
+    Settings, Setup, Status, ToolAnswer, ToolSettings, VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -246,6 +246,21 @@ calls! {
     /// The person's word on a call that waits. Nothing happens when it no longer does.
     "tools/answer" AnswerTool { conversation: String, call: String, answer: ToolAnswer } -> Done;
     "turn/stop" StopTurn { conversation: String } -> Done;
+    /// How full it is, and what was done about it.
+    "context/read" ReadContext { conversation: String } -> ContextView;
+    /// What a compaction would do now.
+    "context/plan" PlanCompaction { conversation: String } -> CutPreview;
+    /// Compacts now, whatever the gates say. The model is made ready for it where a summary has to be written.
+    "context/compact" CompactNow { conversation: String } -> CompactionDone;
+    /// Takes a compaction back, with those that were made on top of it.
+    "context/undo" UndoCompaction { conversation: String, id: String } -> ContextView;
+    "context/setMode" SetCompactionMode { conversation: String, mode: CompactionMode } -> ContextView;
+    /// What a compaction stands for, word for word.
+    "context/expand" ExpandCompaction { conversation: String, id: String } -> Archive;
+    /// Rows of the conversation that hold all of these words, whatever stands for them now.
+    "context/search" SearchArchive { conversation: String, words: String } -> Archive;
+    /// What decided, without a word of the conversation: a file for `plimsoll replay`.
+    "context/report" ReportContext { conversation: String } -> Replay;
     "providers/list" ListProviders {} -> Providers;
     /// Keeps a provider's key in the keyring; an empty one removes it.
     "providers/setKey" SetProviderKey { id: String, key: String } -> Providers;

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::{Cost, CutPlan, ReplayRowKind};
+
 /// Where a count of the context comes from, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -142,4 +144,98 @@ pub enum CompactionOutcome {
     ProviderError,
     /// One is being made already.
     Busy,
+}
+
+/// How full a conversation is and what was done about it, for the meter and its lines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ContextView {
+    pub conversation: String,
+    pub reading: ContextReading,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<u32>,
+    pub mode: CompactionMode,
+    /// A summary is being made now.
+    pub compacting: bool,
+    /// One waits for the next turn.
+    pub pending: bool,
+    /// What the last gate decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<GateDecision>,
+    /// Of all answers that are shown, as far as it is known of every one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Of the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_cost: Option<Cost>,
+    /// Tokens of an image, once a server has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_price: Option<u32>,
+    pub compactions: Vec<CompactionLine>,
+}
+
+/// A compaction, where it stands in the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct CompactionLine {
+    pub id: String,
+    pub made_at: i64,
+    /// Rows that the summary stands for, with those of earlier compactions.
+    pub rows: u32,
+    /// Results and images that a note stands for.
+    pub notes: u32,
+    /// The message that it stands behind; missing where it belongs to another branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Empty where notes were enough.
+    pub summary: String,
+    /// Tokens of the whole request, estimated.
+    pub before_tokens: u32,
+    pub after_tokens: u32,
+    /// The model that wrote the summary.
+    pub by: String,
+    /// It went on from the conversation's own cached prompt.
+    pub forked: bool,
+}
+
+/// Rows of a conversation as they were said, whatever stands for them now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Archive {
+    pub rows: Vec<ArchiveRow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ArchiveRow {
+    pub id: String,
+    pub kind: ReplayRowKind,
+    pub text: String,
+    /// Something stands for it in what is sent.
+    pub archived: bool,
+}
+
+/// What would be cut now, before anything is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct CutPreview {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<CutPlan>,
+    /// Why nothing can be: `nothingToCut`, `messageTooLarge`, `windowUnknown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Rows that stay word for word, by their first words.
+    pub keep: Vec<ArchiveRow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionDone {
+    pub outcome: CompactionOutcome,
+    pub context: ContextView,
 }

@@ -94,6 +94,11 @@ pub enum Event {
         #[ts(optional)]
         fault: Option<Fault>,
     },
+    /// Something about the context of a conversation: read it again. `compacting`: a summary is being made.
+    ContextChanged {
+        conversation: String,
+        compacting: bool,
+    },
     /// The listener was too slow and missed events: read the status and the open conversation again.
     Missed,
 }

@@ -29,8 +29,8 @@ pub use chat::{
     Answered, ChatEnd, Conversation, ConversationSummary, Cost, CostBy, Message, Role, TurnStats,
 };
 pub use context::{
-    CompactionMode, CompactionOutcome, ContextReading, GateDecision, GateMoment, GateReason, GateVerdict,
-    ReadingKind,
+    Archive, ArchiveRow, CompactionDone, CompactionLine, CompactionMode, CompactionOutcome, ContextReading,
+    ContextView, CutPreview, GateDecision, GateMoment, GateReason, GateVerdict, ReadingKind,
 };
 pub use conversation::{
     Branch, ChatSetting, ChatSettings, ChatSettingsReply, Emptied, Exported, FoundConversation,

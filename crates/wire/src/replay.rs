@@ -46,7 +46,7 @@ pub enum ReplayFact {
         thoughts: ReplayThoughts,
         /// What was learned about it before, as the store keeps it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
+        #[ts(type = "unknown", optional)]
         rates: Option<Value>,
     },
     /// What holds for requests from here on. What is left out is not known.
@@ -130,7 +130,7 @@ pub enum ReplayFact {
     /// The app starts anew. Without `anchor` it finds what it had stored. The rows follow.
     Restart {
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
+        #[ts(type = "unknown", optional)]
         anchor: Option<Value>,
     },
 }

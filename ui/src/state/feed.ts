@@ -41,6 +41,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
     liveHear(event);
     if (isTurnEvent(event)) {
       threadHear(event);
+      if (event.type === "turnEnded") stale(queries, "context/read", "context/plan");
       if (event.type === "turnEnded" && getThread(event.conversation)?.joinedLate) {
         void reopen(host, event.conversation);
       }
@@ -82,6 +83,9 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
       case "conversationChanged":
         placeConversation(queries, event.conversation);
         break;
+      case "contextChanged":
+        stale(queries, "context/read", "context/plan", "context/expand");
+        break;
       case "missed":
         void readStatus(host);
         stale(
@@ -94,6 +98,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
             "conversations/list",
             "conversations/search",
             "machine/details",
+            "context/read",
           ] as const),
         );
         for (const id of Object.keys(useThreads.getState().threads)) void reopen(host, id);

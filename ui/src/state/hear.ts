@@ -76,6 +76,7 @@ export function isTurnEvent(event: Event): event is TurnEvent {
     case "settingsChanged":
     case "machineChanged":
     case "conversationChanged":
+    case "contextChanged":
     case "missed":
       return false;
     default:

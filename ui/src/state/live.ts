@@ -82,6 +82,7 @@ export function liveHear(event: Event): void {
     case "settingsChanged":
     case "machineChanged":
     case "conversationChanged":
+    case "contextChanged":
     case "turnWaiting":
     case "toolsMoved":
     case "toolAsked":

@@ -1001,7 +1001,7 @@ export type ReplayFact = { "do": "route", route: string, thoughts: ReplayThought
 /**
  * What was learned about it before, as the store keeps it.
  */
-rates?: JsonValue, } | { "do": "limits", window?: number, reserve: number, toolResult: number, threshold?: number, countable: boolean, mode: CompactionMode, } | { "do": "head", system: ReplayPart, tools: ReplayPart, } | { "do": "rows", rows: Array<ReplayRow>, replace: boolean, } | { "do": "send" } | { "do": "answer", usage?: ReplayUsage, } | { "do": "fail" } | { "do": "reject", prompt?: number, window?: number, } | { "do": "count", tokens: number, } | { "do": "imageCounted", size: string, with: number, without: number, } | { "do": "gate", moment: GateMoment, } | { "do": "begin" } | { "do": "end", outcome: CompactionOutcome, left?: number, } | { "do": "unblock" } | { "do": "plan" } | { "do": "floor", system: number, tools: Array<ReplayTool>, } | { "do": "restart", anchor?: JsonValue, };
+rates?: unknown, } | { "do": "limits", window?: number, reserve: number, toolResult: number, threshold?: number, countable: boolean, mode: CompactionMode, } | { "do": "head", system: ReplayPart, tools: ReplayPart, } | { "do": "rows", rows: Array<ReplayRow>, replace: boolean, } | { "do": "send" } | { "do": "answer", usage?: ReplayUsage, } | { "do": "fail" } | { "do": "reject", prompt?: number, window?: number, } | { "do": "count", tokens: number, } | { "do": "imageCounted", size: string, with: number, without: number, } | { "do": "gate", moment: GateMoment, } | { "do": "begin" } | { "do": "end", outcome: CompactionOutcome, left?: number, } | { "do": "unblock" } | { "do": "plan" } | { "do": "floor", system: number, tools: Array<ReplayTool>, } | { "do": "restart", anchor?: unknown, };
 
 export type ReplayStep = { 
 /**
@@ -1011,7 +1011,7 @@ at?: number, expect?: ReplayExpected, } & ({ "do": "route", route: string, thoug
 /**
  * What was learned about it before, as the store keeps it.
  */
-rates?: JsonValue, } | { "do": "limits", window?: number, reserve: number, toolResult: number, threshold?: number, countable: boolean, mode: CompactionMode, } | { "do": "head", system: ReplayPart, tools: ReplayPart, } | { "do": "rows", rows: Array<ReplayRow>, replace: boolean, } | { "do": "send" } | { "do": "answer", usage?: ReplayUsage, } | { "do": "fail" } | { "do": "reject", prompt?: number, window?: number, } | { "do": "count", tokens: number, } | { "do": "imageCounted", size: string, with: number, without: number, } | { "do": "gate", moment: GateMoment, } | { "do": "begin" } | { "do": "end", outcome: CompactionOutcome, left?: number, } | { "do": "unblock" } | { "do": "plan" } | { "do": "floor", system: number, tools: Array<ReplayTool>, } | { "do": "restart", anchor?: JsonValue, });
+rates?: unknown, } | { "do": "limits", window?: number, reserve: number, toolResult: number, threshold?: number, countable: boolean, mode: CompactionMode, } | { "do": "head", system: ReplayPart, tools: ReplayPart, } | { "do": "rows", rows: Array<ReplayRow>, replace: boolean, } | { "do": "send" } | { "do": "answer", usage?: ReplayUsage, } | { "do": "fail" } | { "do": "reject", prompt?: number, window?: number, } | { "do": "count", tokens: number, } | { "do": "imageCounted", size: string, with: number, without: number, } | { "do": "gate", moment: GateMoment, } | { "do": "begin" } | { "do": "end", outcome: CompactionOutcome, left?: number, } | { "do": "unblock" } | { "do": "plan" } | { "do": "floor", system: number, tools: Array<ReplayTool>, } | { "do": "restart", anchor?: unknown, });
 
 export type Replay = { 
 /**
@@ -1062,6 +1062,82 @@ floor: number, fits: boolean,
  * Tools to leave out so that it fits.
  */
 leaveOut: Array<string>, };
+
+export type CompactionLine = { id: string, madeAt: number, 
+/**
+ * Rows that the summary stands for, with those of earlier compactions.
+ */
+rows: number, 
+/**
+ * Results and images that a note stands for.
+ */
+notes: number, 
+/**
+ * The message that it stands behind; missing where it belongs to another branch.
+ */
+after?: string, 
+/**
+ * Empty where notes were enough.
+ */
+summary: string, 
+/**
+ * Tokens of the whole request, estimated.
+ */
+beforeTokens: number, afterTokens: number, 
+/**
+ * The model that wrote the summary.
+ */
+by: string, 
+/**
+ * It went on from the conversation's own cached prompt.
+ */
+forked: boolean, };
+
+export type ContextView = { conversation: string, reading: ContextReading, window?: number, threshold?: number, mode: CompactionMode, 
+/**
+ * A summary is being made now.
+ */
+compacting: boolean, 
+/**
+ * One waits for the next turn.
+ */
+pending: boolean, 
+/**
+ * What the last gate decided.
+ */
+decision?: GateDecision, 
+/**
+ * Of all answers that are shown, as far as it is known of every one.
+ */
+cost?: Cost, 
+/**
+ * Of the last one.
+ */
+turnCost?: Cost, 
+/**
+ * Tokens of an image, once a server has said so.
+ */
+imagePrice?: number, compactions: Array<CompactionLine>, };
+
+export type ArchiveRow = { id: string, kind: ReplayRowKind, text: string, 
+/**
+ * Something stands for it in what is sent.
+ */
+archived: boolean, };
+
+export type Archive = { rows: Array<ArchiveRow>, };
+
+export type CutPreview = { plan?: CutPlan, 
+/**
+ * Why nothing can be: `nothingToCut`, `messageTooLarge`, `windowUnknown`.
+ */
+why?: string, 
+/**
+ * Rows that stay word for word, by their first words.
+ */
+keep: Array<ArchiveRow>, };
+
+export type CompactionDone = { outcome: CompactionOutcome, context: ContextView, };
 
 export type ReplayLine = { 
 /**
@@ -1293,7 +1369,7 @@ user: Message,
 /**
  * Where the answer stands among others to this question.
  */
-branch?: Branch, } | { "type": "turnWaiting", conversation: string, turn: string, afterMs: number, fault: Fault, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "toolsMoved", conversation: string, turn: string, tools: Array<ToolUse>, } | { "type": "toolAsked", conversation: string, turn: string, call: string, tool: string, effect: ToolEffect, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "missed" };
+branch?: Branch, } | { "type": "turnWaiting", conversation: string, turn: string, afterMs: number, fault: Fault, } | { "type": "promptRead", conversation: string, turn: string, done: number, total: number, } | { "type": "textAdded", conversation: string, turn: string, text: string, } | { "type": "reasoningAdded", conversation: string, turn: string, text: string, } | { "type": "toolsMoved", conversation: string, turn: string, tools: Array<ToolUse>, } | { "type": "toolAsked", conversation: string, turn: string, call: string, tool: string, effect: ToolEffect, } | { "type": "turnEnded", conversation: string, turn: string, end: ChatEnd, stats?: TurnStats, fault?: Fault, } | { "type": "contextChanged", conversation: string, compacting: boolean, } | { "type": "missed" };
 
 export type ReadStatus = Record<symbol, never>;
 
@@ -1458,6 +1534,22 @@ export type AnswerTool = { conversation: string, call: string, answer: ToolAnswe
 
 export type StopTurn = { conversation: string, };
 
+export type ReadContext = { conversation: string, };
+
+export type PlanCompaction = { conversation: string, };
+
+export type CompactNow = { conversation: string, };
+
+export type UndoCompaction = { conversation: string, id: string, };
+
+export type SetCompactionMode = { conversation: string, mode: CompactionMode, };
+
+export type ExpandCompaction = { conversation: string, id: string, };
+
+export type SearchArchive = { conversation: string, words: string, };
+
+export type ReportContext = { conversation: string, };
+
 export type ListProviders = Record<symbol, never>;
 
 export type SetProviderKey = { id: string, key: string, };
@@ -1549,6 +1641,14 @@ export interface Calls {
   "conversations/setTools": { body: SetTools; reply: Done };
   "tools/answer": { body: AnswerTool; reply: Done };
   "turn/stop": { body: StopTurn; reply: Done };
+  "context/read": { body: ReadContext; reply: ContextView };
+  "context/plan": { body: PlanCompaction; reply: CutPreview };
+  "context/compact": { body: CompactNow; reply: CompactionDone };
+  "context/undo": { body: UndoCompaction; reply: ContextView };
+  "context/setMode": { body: SetCompactionMode; reply: ContextView };
+  "context/expand": { body: ExpandCompaction; reply: Archive };
+  "context/search": { body: SearchArchive; reply: Archive };
+  "context/report": { body: ReportContext; reply: Replay };
   "providers/list": { body: ListProviders; reply: Providers };
   "providers/setKey": { body: SetProviderKey; reply: Providers };
   "providers/save": { body: SaveProvider; reply: Providers };

@@ -13,6 +13,7 @@ mod account;
 mod answered;
 mod chain;
 mod cut;
+mod decision;
 mod floor;
 mod fork;
 mod gate;
@@ -27,11 +28,11 @@ pub use account::{Account, Anchor, AnchorLost, Head, HeadPart, Sent, route_key};
 pub use answered::{Counted, Heard};
 pub use chain::{Chain, Digest, Thoughts};
 pub use cut::{CutLimits, CutPlan, NoCut, Prune, PruneKind, plan_cut};
+pub use decision::{Decision, GateLimits, GateReason, Mode, Moment, Outcome, Verdict, default_threshold};
 pub use floor::{FloorCheck, ToolWeight, check_floor};
 pub use fork::{
     ForkFacts, SUMMARY_TOOL, Unusable, Way, WhyStandalone, choose_way, is_cached_enough, read_summary,
 };
-pub use gate::{Decision, GateLimits, GateReason, Mode, Moment, Outcome, Verdict, default_threshold};
 pub use image::size_class;
 pub use measure::{Policy, measure, measure_head};
 pub use rates::{IMAGE_DEFAULT, ImageLesson, Quantiles, Rates, Refused, TextLesson};

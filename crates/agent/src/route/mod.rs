@@ -3,6 +3,7 @@
 //! Always streamed, so that closing the connection ends the work at once.
 
 mod chat;
+mod count;
 mod events;
 mod gather;
 mod list;

@@ -2,7 +2,8 @@
 
 use plimsoll_agent::context::{
     Account, Counted, CutLimits, Digest, GateLimits, Head, HeadPart, Images, Moment, Outcome, Rates,
-    RowFacts, RowKind, SizeClass, SummaryNote, Thoughts, Verdict, Weight, plan_cut, summary_row_text,
+    RowFacts, RowKind, SizeClass, SummaryNote, Thoughts, Verdict, Weight, fork_instruction, plan_cut,
+    summary_row_text,
 };
 use plimsoll_agent::{Item, Part, Request, Row, ToolCall, ToolResult, Transcript};
 use plimsoll_units::Tokens;
@@ -337,4 +338,46 @@ fn a_screenshot_in_every_turn_still_teaches_its_price() {
         shots.priced_tail_off(FLAT_IMAGE),
         shots.priced_tail_off(shots.published)
     );
+}
+
+/// A fork is its parent's own request and one row more: the same tools, the same rows, the same bytes, on every
+/// wire. A tool less, and it is another prompt from its beginning.
+#[test]
+fn a_fork_repeats_its_parent_byte_for_byte() {
+    for speaks in ALL {
+        let route = route(speaks, "http://127.0.0.1:1");
+        let mut transcript = Transcript::new("Be brief.");
+        transcript.user("How is the weather in Kiel?");
+        transcript.push(call("a"));
+        transcript.push(result("a"));
+        transcript.push(Row::Assistant(vec![Item::text("It is sunny there.")]));
+        transcript.user("The last words of the parent.");
+        let parent = Request {
+            tools: vec![weather()],
+            cache_key: Some("root".into()),
+            ..Request::new("m", transcript.clone())
+        };
+        transcript.push(Row::Assistant(vec![Item::text("So it is.")]));
+        transcript.user(&fork_instruction());
+        let fork = Request {
+            transcript,
+            ..parent.clone()
+        };
+        let body = |request: &Request| String::from_utf8(route.body(request).unwrap()).unwrap();
+        let common = |one: &str, two: &str| one.bytes().zip(two.bytes()).take_while(|(a, b)| a == b).count();
+        let (one, two) = (body(&parent), body(&fork));
+        // The mark that ends what may be cached moves on with the last row.
+        let words = "It is sunny there.";
+        let end = one.find(words).unwrap() + words.len();
+        assert!(
+            common(&one, &two) >= end,
+            "{speaks:?}: {} of {end}",
+            common(&one, &two)
+        );
+        let without_tool = Request {
+            tools: Vec::new(),
+            ..fork
+        };
+        assert!(common(&one, &body(&without_tool)) < end / 2, "{speaks:?}");
+    }
 }

@@ -68,6 +68,7 @@ pub(super) async fn delete_conversation(app: Arc<App>, call: DeleteConversation)
         &app,
         app.store.delete_conversation(&call.id, clock::now_s()).await?,
     );
+    app.streaming.contexts.forget(&call.id);
     Ok(Done {})
 }
 
@@ -118,6 +119,8 @@ async fn turn(
     let answering = LocalAnswering {
         app: Arc::clone(&app),
     };
+    // The person has the word: what was made meanwhile lets go.
+    app.streaming.contexts.stop_idle().await;
     let id = app.turns.start(conversation, ask, model, answering).await?;
     app.title_later(conversation);
     Ok(Started { id })

@@ -2,6 +2,7 @@
 
 mod bench;
 mod chat;
+mod context;
 mod conversations;
 mod engines;
 mod library;
@@ -88,6 +89,14 @@ pub(crate) fn table() -> Table<App> {
         .on(chat::set_tools)
         .on(chat::answer_tool)
         .on(chat::stop_turn)
+        .on(context::read_context)
+        .on(context::plan_compaction)
+        .on(context::compact_now)
+        .on(context::undo_compaction)
+        .on(context::set_compaction_mode)
+        .on(context::expand_compaction)
+        .on(context::search_archive)
+        .on(context::report_context)
 }
 
 #[cfg(test)]

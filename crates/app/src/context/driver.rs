@@ -4,7 +4,9 @@ use plimsoll_agent::context::{
 };
 use plimsoll_agent::context::{AnchorLost, Digest};
 use plimsoll_units::Tokens;
-use plimsoll_wire::{FloorReport, ReplayFact, ReplayHeard, ReplayLine, ReplayPart, ReplayStep, ReplayUsage};
+use plimsoll_wire::{
+    FloorReport, ReplayExpected, ReplayFact, ReplayHeard, ReplayLine, ReplayPart, ReplayStep, ReplayUsage,
+};
 
 use super::{expected, names};
 
@@ -12,7 +14,7 @@ use super::{expected, names};
 /// that a written conversation decides as the live one did.
 #[derive(Debug, Default)]
 pub(crate) struct Driver {
-    account: Account,
+    pub(crate) account: Account,
     limits: GateLimits,
     rows: Vec<RowFacts>,
     sent: Option<Sent>,
@@ -25,6 +27,15 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
+    pub(crate) fn rows(&self) -> &[RowFacts] {
+        &self.rows
+    }
+
+    /// A count of an earlier run waits for the rows that it counted.
+    pub(crate) const fn waits_for_rows(&self) -> bool {
+        self.stored.is_some()
+    }
+
     /// Does one step and says what came of it.
     pub(crate) fn play(&mut self, step: &ReplayStep) -> ReplayLine {
         self.now = step.at.unwrap_or(self.now);
@@ -61,12 +72,13 @@ impl Driver {
                 thoughts,
                 rates,
             } => {
-                let rates: Rates = rates
-                    .clone()
-                    .and_then(|kept| serde_json::from_value(kept).ok())
-                    .unwrap_or_default();
+                let rates: Option<Rates> = rates.clone().and_then(|kept| serde_json::from_value(kept).ok());
                 let thoughts = names::our_thoughts(*thoughts);
-                line.lost = lost(self.account.set_route(route, thoughts, rates));
+                let first = rates.clone().unwrap_or_default();
+                line.lost = lost(self.account.set_route(route, thoughts, first));
+                if let Some(rates) = rates {
+                    *self.account.rates_mut() = rates;
+                }
                 self.route = Some((route.clone(), thoughts));
             }
             ReplayFact::Limits {
@@ -182,7 +194,7 @@ impl Driver {
     }
 
     /// What would be cut now; `None` where no window is known.
-    fn cut(&self) -> Option<Result<CutPlan, NoCut>> {
+    pub(crate) fn cut(&self) -> Option<Result<CutPlan, NoCut>> {
         let told = self.limits.window;
         let window = match self.account.learned_window() {
             Some(learned) => Some(told.map_or(learned, |told| told.min(learned))),
@@ -289,5 +301,25 @@ const fn does(fact: &ReplayFact) -> &'static str {
         ReplayFact::Plan => "plan",
         ReplayFact::Floor { .. } => "floor",
         ReplayFact::Restart { .. } => "restart",
+    }
+}
+
+impl Driver {
+    /// The step of something that happens now, with what was decided as its expectation.
+    pub(crate) fn does(&mut self, at: i64, fact: ReplayFact) -> (ReplayStep, ReplayLine) {
+        let mut step = ReplayStep {
+            at: Some(at),
+            fact,
+            expect: None,
+        };
+        let line = self.play(&step);
+        step.expect = line.decision.as_ref().map(|decision| ReplayExpected {
+            kind: Some(decision.reading.kind),
+            tokens: decision.reading.tokens,
+            verdict: Some(decision.verdict),
+            reason: Some(decision.reason),
+            ..ReplayExpected::default()
+        });
+        (step, line)
     }
 }

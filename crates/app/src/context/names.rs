@@ -22,7 +22,9 @@ same!(moment Moment = GateMoment { BeforeTurn, BeforeCall, AfterTools, Idle, Dis
 same!(Moment from our_moment GateMoment { BeforeTurn, BeforeCall, AfterTools, Idle, Display });
 same!(verdict Verdict = GateVerdict { Send, Wait, Count, Compact, Suggest, Warn, Refuse });
 same!(Mode from our_mode CompactionMode { Automatic, Manual, Off });
+same!(thoughts Thoughts = ReplayThoughts { Never, InTurn, Always });
 same!(Thoughts from our_thoughts ReplayThoughts { Never, InTurn, Always });
+same!(row_kind RowKind = ReplayRowKind { User, Answer, Results, Summary });
 same!(RowKind from our_row_kind ReplayRowKind { User, Answer, Results, Summary });
 same!(Outcome from our_outcome CompactionOutcome {
     Committed, NoOp, DiscardedStale, RejectedLarger, TimedOut, Cancelled, ProviderError, Busy,
@@ -88,6 +90,33 @@ pub(crate) fn plan(plan: &ours::CutPlan) -> wire::CutPlan {
 
 pub(crate) fn small(tokens: u64) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn row(facts: &ours::RowFacts) -> wire::ReplayRow {
+    let images = ours::SizeClass::ALL
+        .into_iter()
+        .map(|class| (name(class), facts.weight.images.of(class)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    wire::ReplayRow {
+        id: facts.id.clone(),
+        kind: row_kind(facts.kind),
+        bytes: facts.weight.text_bytes,
+        thought_bytes: facts.weight.thought_bytes,
+        opaque_bytes: 0,
+        images,
+        digest: Some(facts.digest.to_string()),
+        calls: facts.calls,
+        results: facts
+            .results
+            .iter()
+            .map(|result| wire::ReplayResult {
+                call: result.call.clone(),
+                bytes: result.bytes,
+                digest: Some(result.digest.to_string()),
+            })
+            .collect(),
+    }
 }
 
 pub(crate) fn our_row(row: &wire::ReplayRow) -> ours::RowFacts {

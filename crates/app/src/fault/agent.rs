@@ -12,7 +12,11 @@ impl ToFault for ModelError {
                 FaultCode::ContextExceeded,
                 [("prompt", prompt.0.into()), ("window", window.0.into())],
             ),
-            Self::TooLong { .. } => told(FaultCode::ContextExceeded, []),
+            Self::TooLong { .. } | Self::CompactionTimedOut => told(FaultCode::ContextExceeded, []),
+            Self::MessageTooLarge { row, window } => told(
+                FaultCode::ContextExceeded,
+                [("message", row.as_str().into()), ("window", window.0.into())],
+            ),
             Self::Broken { why, .. } => match why {
                 // It broke; what is known of the request itself is known from its refusal only.
                 Refusal::Server | Refusal::Request => told(FaultCode::RouteBroken, []),

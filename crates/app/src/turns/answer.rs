@@ -21,8 +21,10 @@ use tokio_util::sync::CancellationToken;
 use super::approvals::{Approvals, Asker};
 use super::batch::{Batch, Kind};
 use super::{Outcome, kept};
+use crate::app::LOCAL;
 use crate::bus::Bus;
 use crate::chat_settings;
+use crate::context::{Contexts, GatedModel, Named, Summariser, Terms};
 use crate::fault::ToFault as _;
 use crate::routes::CloudName;
 use crate::to_wire;
@@ -37,6 +39,8 @@ const EVENTS_WAITING: usize = 256;
 #[derive(Clone)]
 pub(crate) struct Question {
     pub(crate) transcript: Transcript,
+    /// The same rows by their names.
+    pub(crate) rows: Vec<Named>,
     pub(crate) model: String,
     pub(crate) tools: ToolSettings,
     pub(crate) settings: ChatSettings,
@@ -74,6 +78,7 @@ pub(crate) struct Streaming {
     pub(crate) bus: Bus,
     pub(crate) store: Store,
     pub(crate) approvals: Approvals,
+    pub(crate) contexts: Contexts,
 }
 
 /// A token is about four bytes, and tools may take a quarter of the window: a byte of them for each token of it.
@@ -94,6 +99,7 @@ impl Streaming {
     ) -> Outcome {
         let Question {
             transcript,
+            rows,
             tools,
             settings,
             ..
@@ -112,9 +118,21 @@ impl Streaming {
             approver: &asker,
             limits: ToolLimits::default(),
         });
-        let chat = RouteModel::new(model.http, model.route, Limits::default());
+        let summariser = self.summariser(&model);
+        let tool_result = toolbox.as_ref().map_or(Tokens(0), |_| {
+            Tokens(u32::try_from(ToolLimits::default().result_bytes_max / 4).unwrap_or(u32::MAX))
+        });
+        let sampling = chat_settings::sampling(&settings, model.sampling);
+        let terms = Terms::of(&model, sampling.reply_max, tool_result);
+        let gated = self
+            .gate(conversation, turn, rows, &transcript, terms, summariser.clone())
+            .await;
+        let chat: &dyn ChatModel = match &gated {
+            Some(gated) => gated,
+            None => &summariser.model,
+        };
         let request = Request {
-            sampling: chat_settings::sampling(&settings, model.sampling),
+            sampling,
             thinking: chat_settings::thinking(&settings),
             tools: toolbox.as_ref().map(Toolbox::specs).unwrap_or_default(),
             cache_key: Some(conversation.to_owned()),
@@ -122,15 +140,7 @@ impl Streaming {
         };
         let (out, events) = mpsc::channel(EVENTS_WAITING);
         let asking = async {
-            Turn::run(
-                &chat as &dyn ChatModel,
-                request,
-                model.patience,
-                turn_tools,
-                &out,
-                stop,
-            )
-            .await;
+            Turn::run(chat, request, model.patience, turn_tools, &out, stop).await;
             drop(out);
         };
         let passing_on = PassingOn {
@@ -148,6 +158,10 @@ impl Streaming {
         };
         let ((), (unsaved, ended)) = tokio::join!(asking, passing_on.run(events));
         let (end, figures) = ended.unwrap_or((End::Stopped, TurnFigures::default()));
+        if let Some(gated) = &gated {
+            let ahead = matches!(end, End::Complete).then_some(summariser);
+            self.contexts.while_reading(conversation, gated.live(), ahead);
+        }
         let fault: Option<Fault> = match &end {
             End::Failed(error) => Some(error.to_fault()),
             End::Complete | End::Length | End::Stopped => None,
@@ -165,6 +179,53 @@ impl Streaming {
 }
 
 impl Streaming {
+    /// Who is asked for summaries: the model that answers.
+    pub(crate) fn summariser(&self, model: &ReadyModel) -> Summariser {
+        Summariser {
+            model: RouteModel::new(model.http.clone(), model.route.clone(), Limits::default()),
+            store: self.contexts.store.clone(),
+            own: model.by == LOCAL,
+            prices: model.route.prices.as_ref().map(|prices| {
+                let cached = prices.cached.unwrap_or(prices.input);
+                (prices.input.0, cached.0)
+            }),
+        }
+    }
+
+    /// The model behind the gates. Without its account the answer comes all the same, and that is logged.
+    async fn gate(
+        &self,
+        conversation: &str,
+        turn: &str,
+        rows: Vec<Named>,
+        transcript: &Transcript,
+        terms: Terms,
+        summariser: Summariser,
+    ) -> Option<GatedModel> {
+        let live = match self.contexts.of(conversation).await {
+            Ok(live) => live,
+            Err(error) => {
+                tracing::warn!(%error, conversation, "the context of a conversation cannot be read");
+                return None;
+            }
+        };
+        let rates = self.contexts.rates(&terms).await;
+        {
+            let mut live = live.lock().await;
+            live.set_terms(terms, rates);
+            live.set_rows(rows);
+        }
+        let contexts = self.contexts.clone();
+        Some(GatedModel::new(
+            contexts,
+            live,
+            summariser,
+            conversation,
+            turn,
+            transcript,
+        ))
+    }
+
     /// The tools that this conversation may use, and which of them a small window leaves out.
     fn toolbox(
         settings: &ToolSettings,

@@ -5,6 +5,8 @@ use plimsoll_store::{Event, Message, Role};
 use plimsoll_wire::{ToolOutcome, ToolUse};
 use serde::{Deserialize, Serialize};
 
+use crate::context::Named;
+
 const ROW: &str = "row";
 
 /// A whole row, and how long the answer's text was when it ended: what came later is not in it.
@@ -80,12 +82,30 @@ pub(crate) fn whole_transcript(system: &str, messages: &[Message]) -> Transcript
 fn gather<'a>(system: &str, messages: impl IntoIterator<Item = &'a Message>) -> Transcript {
     let mut transcript = Transcript::new(system);
     for message in messages {
-        match message.role {
-            Role::User => transcript.user(&message.text),
-            Role::Assistant => answer(&mut transcript, message),
-        }
+        add(&mut transcript, message);
     }
     transcript
+}
+
+fn add(transcript: &mut Transcript, message: &Message) {
+    match message.role {
+        Role::User => transcript.user(&message.text),
+        Role::Assistant => answer(transcript, message),
+    }
+}
+
+/// Every row by the name of its message and its place in it.
+pub(crate) fn named_rows<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Named> {
+    let mut rows = Vec::new();
+    for message in messages {
+        let mut own = Transcript::new("");
+        add(&mut own, message);
+        rows.extend(own.stable().iter().enumerate().map(|(n, row)| Named {
+            id: format!("{}/{n}", message.id),
+            row: row.clone(),
+        }));
+    }
+    rows
 }
 
 fn answer(transcript: &mut Transcript, message: &Message) {

@@ -26,7 +26,7 @@ use crate::to_wire;
 
 pub(crate) use answer::{Answering, LocalAnswering, Question, ReadyModel, Streaming};
 pub(crate) use approvals::Approvals;
-pub(crate) use kept::{tool_uses, whole_transcript};
+pub(crate) use kept::{named_rows, tool_uses, whole_transcript};
 
 /// What a turn is about.
 #[derive(Debug, Clone, Copy)]
@@ -172,6 +172,7 @@ impl Turns {
         let settings = chat_settings::over(chat_settings::kept(begun.settings.clone()), of_model);
         let question = Question {
             transcript: kept::transcript(&chat_settings::system(&settings), &before, &user),
+            rows: kept::named_rows(before.iter().chain([&user])),
             settings,
             tools: to_wire::tool_settings(begun.tools.clone()),
             model,

@@ -1,5 +1,7 @@
 //! Turns against a scripted server and a real store.
 
+mod context;
+
 use std::time::Duration;
 
 use plimsoll_agent::{Patience, Sampling};
@@ -14,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Answering, Approvals, Ask, Outcome, Question, ReadyModel, Streaming, Turns};
 use crate::bus::{Bus, Hearing};
+use crate::context::Contexts;
 use crate::routes::local_route;
 use crate::to_wire;
 
@@ -62,6 +65,7 @@ struct Ship {
     store: Store,
     bus: Bus,
     approvals: Approvals,
+    contexts: Contexts,
     root: Option<Root>,
     conversation: String,
     _folder: TempDir,
@@ -74,11 +78,13 @@ impl Ship {
         let conversation = store.create_conversation(None, 1).await.unwrap().id;
         let (root, bus) = (Root::new(), Bus::new());
         let turns = Turns::new(bus.clone(), store.clone(), root.scope());
+        let contexts = Contexts::new(store.clone(), bus.clone(), root.scope());
         Self {
             turns,
             store,
             bus,
             approvals: Approvals::default(),
+            contexts,
             root: Some(root),
             conversation,
             _folder: folder,
@@ -90,6 +96,7 @@ impl Ship {
             bus: self.bus.clone(),
             store: self.store.clone(),
             approvals: self.approvals.clone(),
+            contexts: self.contexts.clone(),
         };
         Scripted {
             streaming,

@@ -3,6 +3,7 @@
 mod ask;
 mod bench;
 mod chat;
+mod context;
 mod conversations;
 mod engine;
 mod folders;
@@ -100,6 +101,7 @@ async fn command(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Web(args) => web::web(session, &args).await,
         Command::Ask(args) => ask::ask(session, args).await,
         Command::Bench(args) => or_interrupted(session, bench::bench(session, args)).await,
+        Command::Context(args) => or_interrupted(session, context::context(session, args)).await,
         Command::Replay { file } => replay::replay(session, &file),
         Command::Probe(args) => or_interrupted(session, machine::probe(session, args)).await,
         Command::Plan(args) => or_interrupted(session, plan::plan(session, &args)).await,

@@ -26,6 +26,7 @@ impl From<Event> for News {
             | Event::SettingsChanged
             | Event::MachineChanged
             | Event::ConversationChanged { .. }
+            | Event::ContextChanged { .. }
             | Event::TurnStarted { .. }
             | Event::TurnWaiting { .. }
             | Event::ToolsMoved { .. }

@@ -185,7 +185,8 @@ impl Turn<'_> {
             | Event::EnginesChanged
             | Event::SettingsChanged
             | Event::MachineChanged
-            | Event::ConversationChanged { .. } => {}
+            | Event::ConversationChanged { .. }
+            | Event::ContextChanged { .. } => {}
         }
         Ok(None)
     }

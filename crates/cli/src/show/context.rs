@@ -1,6 +1,9 @@
 //! What is known of a conversation's context, and what was decided about it.
 
-use plimsoll_wire::{ContextReading, GateDecision, ReplayLine, ReplayReport};
+use plimsoll_wire::{
+    Archive, ArchiveRow, CompactionDone, ContextReading, ContextView, CutPreview, GateDecision, ReplayLine,
+    ReplayReport,
+};
 
 use crate::lang::{Lang, clean, params};
 use crate::out::{BAD, Out, QUIET, STRONG, styled};
@@ -130,5 +133,75 @@ pub(crate) fn cut(out: &Out, plan: &plimsoll_wire::CutPlan) -> String {
             rows = count(plan.summarise.len()), notes = count(plan.notes.len()),
             before = u64::from(plan.before), after = u64::from(plan.after)
         },
+    )
+}
+
+/// The meter, and what was done.
+pub(crate) fn context(out: &Out, view: &ContextView) -> String {
+    let window = view.window.map_or_else(String::new, |window| {
+        out.say("context.ofWindow", &params! { window = u64::from(window) })
+    });
+    let mut lines = vec![styled(
+        STRONG,
+        &format!("{}{window}", reading(out, &view.reading)),
+    )];
+    if let Some(threshold) = view.threshold {
+        lines.push(out.say("context.threshold", &params! { tokens = u64::from(threshold) }));
+    }
+    lines.push(word(&out.lang, "contextMode", &code(&view.mode)));
+    if let Some(gate) = &view.decision {
+        lines.push(decision(out, gate));
+    }
+    if let Some(tokens) = view.image_price {
+        lines.push(out.say("replay.image", &params! { tokens = u64::from(tokens) }));
+    }
+    if let Some(cost) = view.cost {
+        lines.push(out.say("context.cost", &params! { dollars = cost.dollars }));
+    }
+    for line in &view.compactions {
+        lines.push(out.say(
+            "context.line",
+            &params! {
+                id = clean(&line.id), rows = u64::from(line.rows), notes = u64::from(line.notes),
+                before = u64::from(line.before_tokens), after = u64::from(line.after_tokens)
+            },
+        ));
+    }
+    lines.join("\n")
+}
+
+pub(crate) fn compacted(out: &Out, done: &CompactionDone) -> String {
+    let outcome = word(&out.lang, "compactionOutcome", &code(&done.outcome));
+    format!("{outcome}\n{}", context(out, &done.context))
+}
+
+pub(crate) fn preview(out: &Out, preview: &CutPreview) -> String {
+    let mut lines = Vec::new();
+    match &preview.plan {
+        Some(plan) => lines.push(cut(out, plan)),
+        None => lines.push(word(
+            &out.lang,
+            "gateReason",
+            preview.why.as_deref().unwrap_or("nothingKnown"),
+        )),
+    }
+    lines.extend(preview.keep.iter().map(|row| archive_row(out, row)));
+    lines.join("\n")
+}
+
+pub(crate) fn archive(out: &Out, archive: &Archive) -> String {
+    if archive.rows.is_empty() {
+        return out.lang.text("context.notFound").to_owned();
+    }
+    let rows: Vec<String> = archive.rows.iter().map(|row| archive_row(out, row)).collect();
+    rows.join("\n\n")
+}
+
+fn archive_row(out: &Out, row: &ArchiveRow) -> String {
+    let kind = word(&out.lang, "rowKind", &code(&row.kind));
+    format!(
+        "{}\n{}",
+        styled(QUIET, &format!("{kind} {}", clean(&row.id))),
+        clean(&row.text)
     )
 }

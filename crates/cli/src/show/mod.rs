@@ -14,7 +14,7 @@ mod search;
 
 pub(crate) use answered::{answered, stats};
 pub(crate) use bench::bench;
-pub(crate) use context::replay;
+pub(crate) use context::{archive, compacted, context, preview, replay};
 pub(crate) use conversations::{conversations, found_conversations};
 pub(crate) use engine::{check, engines, newest_engines};
 pub(crate) use fault::fault;

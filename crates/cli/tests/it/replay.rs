@@ -35,3 +35,18 @@ fn what_decides_otherwise_ends_with_1() {
         "badRequest"
     );
 }
+
+#[test]
+fn where_nothing_was_said_there_is_no_context() {
+    let place = Place::fresh();
+    let ran = place.run(&["context"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("There is no conversation yet"), "{ran:?}");
+    assert_eq!(
+        place.run(&["context", "--plan", "--compact"]).code,
+        2,
+        "one thing at a time"
+    );
+    let fault = place.run(&["context", "no-such-id", "--json"]).fault();
+    assert_eq!(fault["code"], "notFound");
+}

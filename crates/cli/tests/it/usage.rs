@@ -58,6 +58,7 @@ fn help_is_an_answer_in_the_persons_language() {
         "ask",
         "bench",
         "replay",
+        "context",
     ] {
         assert!(
             english.out.contains(&format!("  {command} ")),

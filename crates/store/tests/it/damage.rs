@@ -84,7 +84,7 @@ async fn a_newer_version_is_left_as_it_is() {
             error,
             StoreError::TooNew {
                 found: 4711,
-                known: 5,
+                known: 6,
                 ..
             }
         ),

@@ -7,6 +7,7 @@
 )]
 
 mod chat;
+mod context;
 mod engines;
 mod front;
 mod lifecycle;

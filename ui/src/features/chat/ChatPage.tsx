@@ -12,6 +12,7 @@ import { keepDraft, keepTuning, useView } from "@/state/view";
 import type { Fault } from "@/wire/wire";
 
 import { Composer } from "./Composer";
+import { ContextMeter } from "./ContextMeter";
 import { EmptyChat } from "./EmptyChat";
 import { useFixes } from "./fixes";
 import type { MessageActions } from "./MessageView";
@@ -211,6 +212,7 @@ export function ChatPage({ id, at }: { id: string; at?: string }) {
           <FaultCard fault={failed.fault} fixes={{ ...fixes, retry: goOn, checkConnection: goOn }} />
         )}
         <ModelState model={inUse} />
+        <ContextMeter conversation={id} answering={answering} />
         <Composer
           conversation={id}
           model={inUse}

@@ -1,15 +1,17 @@
 import { ArrowDown } from "lucide-react";
-import { useEffect, useState } from "react";
+import { Fragment, useEffect, useState } from "react";
 import { flushSync } from "react-dom";
 import { useTranslation } from "react-i18next";
 import { useStickToBottom } from "use-stick-to-bottom";
 
 import { Button, IconButton } from "@/components/Button";
 import type { FixActions } from "@/components/FaultCard";
+import { useAsk } from "@/state/ask";
 import type { Thread as ThreadState, Writing } from "@/state/hear";
 import type { Message } from "@/wire/wire";
 
 import { Announcer } from "./Announcer";
+import { CompactionLine } from "./CompactionLine";
 import { type MessageActions, MessageView } from "./MessageView";
 
 /** How many of the newest messages are built when a conversation is opened: more than a screen of short ones. */
@@ -52,6 +54,9 @@ export function Thread({
   }));
   if (thread.writing) items.push({ key: thread.writing.turn, is: { writing: thread.writing } });
 
+  const lines =
+    useAsk("context/read", { conversation: thread.id }, { keepLast: true }).data?.compactions ?? [];
+
   // Only the last answer can be tried again.
   const { retry: _retry, checkConnection: _check, ...ofOlder } = fixes;
 
@@ -89,12 +94,18 @@ export function Thread({
             </Button>
           )}
           {items.map((item, place) => (
-            <MessageView
-              key={item.key}
-              {...item.is}
-              fixes={place === items.length - 1 ? fixes : ofOlder}
-              actions={actions}
-            />
+            <Fragment key={item.key}>
+              <MessageView
+                {...item.is}
+                fixes={place === items.length - 1 ? fixes : ofOlder}
+                actions={actions}
+              />
+              {lines
+                .filter((line) => line.after === item.key)
+                .map((line) => (
+                  <CompactionLine key={line.id} conversation={thread.id} line={line} />
+                ))}
+            </Fragment>
           ))}
         </div>
       </div>

@@ -1,6 +1,7 @@
 import type { Calls, Fault, HubSite, ProviderEntry, Providers, Setup } from "@/wire/wire";
 
 import type { CallName } from "../host";
+import { contextCalls } from "./contexts";
 import { catalog, engine, libraryModel, ownEngine, recommendation } from "./data";
 import { machineDetails, overridden } from "./machine";
 import { fileBytes, knows, planFor } from "./planning";
@@ -105,6 +106,7 @@ export function callTable(world: World): CallTable {
   return {
     ...shelfCalls(world),
     ...talkCalls(world),
+    ...contextCalls(world),
     "status/read": () => ({
       version: "0.1.0",
       router: world.router,

@@ -235,7 +235,19 @@ impl Reader {
                 cost: usage.cost,
             }
         });
-        let told = told.map(|counts| Usage::from_counts(counts, self.prices.as_ref()));
+        let told = told.map(|counts| {
+            let parts = self
+                .timings
+                .map(|timings| timings.cache_n.saturating_add(timings.prompt_n));
+            let whole = match counts.input {
+                Input::Gross(tokens) => Some(tokens),
+                Input::Net(_) | Input::Unknown => None,
+            };
+            Usage {
+                disputed: parts.is_some_and(|parts| parts > 0 && Some(parts) != whole),
+                ..Usage::from_counts(counts, self.prices.as_ref())
+            }
+        });
         // llama-server's timings where a route leaves the usage out.
         told.filter(|usage| usage.input.is_some())
             .or_else(|| {
