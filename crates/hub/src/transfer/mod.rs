@@ -42,8 +42,9 @@ pub(crate) use disk::stretches;
 pub(crate) use ranges::Ranges;
 pub(crate) use run::{Outcome, Problem, run};
 
-/// Bytes that were received and are not written yet, over all connections.
-const WAITING_MAX: usize = 8 << 20;
+/// Bytes that were received and are not written yet, over all connections: never more, and with small ranges an
+/// eighth of one for each connection.
+const WAITING_MAX: u64 = 8 << 20;
 /// So near to its end a transfer is synced without a pause, so that its end has hardly anything left to wait for.
 const LAST_STRETCH: u64 = 128 << 20;
 /// One unit of the limit above.
@@ -182,6 +183,8 @@ pub(crate) struct Shared {
     /// Whoever writes or voids the claims of a file holds its lock.
     records: Vec<tokio::sync::Mutex<()>>,
     room: Arc<Semaphore>,
+    /// How many units that room has.
+    room_units: usize,
     report: Report,
     /// The server wants nothing to be asked before.
     hold: Mutex<Option<Instant>>,
@@ -205,6 +208,8 @@ impl Shared {
     fn new(hub: Hub, items: Vec<Item>, watcher: Arc<dyn Watcher>, events: mpsc::Sender<Event>) -> Self {
         let total: Bytes = items.iter().map(|item| item.bytes).sum();
         let lanes = hub.config().lanes;
+        let waiting = WAITING_MAX.min((lanes.range_most.0 / 8).saturating_mul(lanes.most as u64));
+        let room = usize::try_from(waiting).map_or(1, |waiting| (waiting / ROOM_UNIT).max(1));
         Self {
             board: Mutex::new(Board::new(items.iter().map(|item| item.bytes.0))),
             moved: Condvar::new(),
@@ -212,7 +217,8 @@ impl Shared {
             media: items.iter().map(|_| OnceLock::new()).collect(),
             hashes: items.iter().map(|_| Mutex::default()).collect(),
             records: items.iter().map(|_| tokio::sync::Mutex::default()).collect(),
-            room: Arc::new(Semaphore::new(WAITING_MAX / ROOM_UNIT)),
+            room: Arc::new(Semaphore::new(room)),
+            room_units: room,
             report: Report::new(watcher, total),
             hold: Mutex::new(None),
             received: AtomicU64::new(0),
@@ -275,7 +281,7 @@ impl Shared {
     }
 
     async fn room_for(&self, bytes: usize) -> Result<OwnedSemaphorePermit, tokio::sync::AcquireError> {
-        let units = bytes.div_ceil(ROOM_UNIT).clamp(1, WAITING_MAX / ROOM_UNIT);
+        let units = bytes.div_ceil(ROOM_UNIT).clamp(1, self.room_units);
         let units = u32::try_from(units).unwrap_or(u32::MAX);
         Arc::clone(&self.room).acquire_many_owned(units).await
     }
@@ -321,7 +327,8 @@ impl Shared {
     fn wait_for_sync(&self) {
         let lanes = self.hub.config().lanes;
         let connections = self.wanted.load(Ordering::Relaxed) as u64;
-        let most = (lanes.range_most.0 / 2).saturating_mul(connections.max(1));
+        // Of one range for each connection: half may be on its way, an eighth waits to be written.
+        let most = (lanes.range_most.0 / 8 * 3).saturating_mul(connections.max(1));
         let mut board = self.board();
         if board.all_unsafe() >= most / 2 {
             self.sync_now.notify_one();
