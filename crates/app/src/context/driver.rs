@@ -64,6 +64,7 @@ impl Driver {
         line
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm a fact")]
     fn fact(&mut self, fact: &ReplayFact, line: &mut ReplayLine) {
         let lost = |lost: Option<AnchorLost>| lost.map(names::name);
         match fact {
@@ -263,7 +264,6 @@ fn head_part(part: &ReplayPart) -> HeadPart {
 }
 
 fn heard_line(heard: &Heard) -> ReplayHeard {
-    let why = |refused| names::name(refused);
     let text_refused = heard.text.and_then(Result::err);
     let image_refused = heard.image.and_then(Result::err);
     ReplayHeard {
@@ -271,7 +271,7 @@ fn heard_line(heard: &Heard) -> ReplayHeard {
         predicted: heard.predicted.map(|tokens| tokens.0),
         text: heard.text.and_then(Result::ok),
         image: heard.image.and_then(Result::ok).map(|(_, price)| price.0),
-        refused: heard.refused.or(image_refused).or(text_refused).map(why),
+        refused: heard.refused.or(image_refused).or(text_refused).map(names::name),
     }
 }
 

@@ -7,7 +7,6 @@
 )]
 
 mod chat;
-mod context;
 mod engines;
 mod front;
 mod lifecycle;
