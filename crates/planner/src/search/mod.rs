@@ -33,12 +33,12 @@ const PIECE_MS: f64 = 400.0;
 pub fn plan(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan, PlanError> {
     wishes.check()?;
     if wishes.slots.is_none() && wishes.choose_slots {
-        return slots::choose(shape, situation, wishes);
+        return Ok(slots::choose(shape, situation, wishes));
     }
-    settle(shape, situation, wishes)
+    Ok(settle(shape, situation, wishes))
 }
 
-fn settle(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan, PlanError> {
+fn settle(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Plan {
     let bench = Bench::new(shape, situation, wishes);
     let search = Search {
         shape,
@@ -46,7 +46,7 @@ fn settle(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan,
         wishes,
     };
     let (trial, verdict) = search.best();
-    Ok(search.finish(bench.tell(trial), verdict))
+    search.finish(bench.tell(trial), verdict)
 }
 
 /// Where the weights go.
@@ -222,7 +222,7 @@ impl Search<'_> {
                 loads.iter().filter(move |load| range.contains(&load.context))
             };
             // What the least demanding cannot do none can.
-            let possible = untried().last().is_some_and(|load| self.could(place, load));
+            let possible = untried().next_back().is_some_and(|load| self.could(place, load));
             let mut untried = untried().filter(|_| possible);
             untried.find_map(|load| self.placed(place, load))
         })

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use super::settle;
 use crate::memory::CacheType;
 use crate::plan::{Plan, Verdict};
-use crate::{Goal, PlanError, Shape, Situation, Why, Wishes};
+use crate::{Goal, Shape, Situation, Why, Wishes};
 
 /// As llama-server has them when nobody says how many.
 const SEVERAL: u32 = 4;
@@ -17,7 +17,7 @@ const EACH_LEAST: u32 = 4_096;
 /// Speeds that differ by less are the same.
 const SLOWER: f64 = 0.99;
 
-pub(super) fn choose(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Result<Plan, PlanError> {
+pub(super) fn choose(shape: &Shape, situation: &Situation, wishes: &Wishes) -> Plan {
     let with = |slots: u32, context: Option<u32>| {
         let wishes = Wishes {
             slots: Some(slots),
@@ -26,22 +26,22 @@ pub(super) fn choose(shape: &Shape, situation: &Situation, wishes: &Wishes) -> R
         };
         settle(shape, situation, &wishes)
     };
-    let (mut one, mut several) = (with(1, wishes.context)?, with(SEVERAL, wishes.context)?);
+    let (mut one, mut several) = (with(1, wishes.context), with(SEVERAL, wishes.context));
     if wishes.goal == Goal::LongestContext && several.settings.context > one.settings.context {
         // Long is what one conversation may become, not all of them together.
-        several = with(SEVERAL, Some(one.settings.context))?;
+        several = with(SEVERAL, Some(one.settings.context));
     }
     let each = several.settings.context / SEVERAL;
     if one.verdict == Verdict::TooBig {
-        return Ok(one);
+        return one;
     }
     if loses(wishes.goal, &one, &several) {
         one.why.push(Why::SlotsCost { slots: SEVERAL });
-        return Ok(one);
+        return one;
     }
     if each < EACH_LEAST {
         one.why.push(Why::SlotsTooNarrow { slots: SEVERAL, each });
-        return Ok(one);
+        return one;
     }
     let total = |plan: &Plan| {
         let devices = plan.memory.devices.iter().map(|device| device.need.total());
@@ -54,7 +54,7 @@ pub(super) fn choose(shape: &Shape, situation: &Situation, wishes: &Wishes) -> R
         slots: SEVERAL,
         bytes,
     });
-    Ok(several)
+    several
 }
 
 /// Whether several slots take away what the person cares about.
