@@ -3,19 +3,19 @@ use std::time::Duration;
 
 use plimsoll_agent::context::Policy;
 use plimsoll_agent::{Patience, Sampling};
-use plimsoll_engine::{Desk, DeskConfig, Engines, Front, Ports};
+use plimsoll_engine::{Desk, DeskConfig, Engines, Front, MemoryReader, Ports, Stay};
 use plimsoll_hub::Hub;
 use plimsoll_os::clock;
 use plimsoll_os::jobs::{Ending, Root, Scope};
 use plimsoll_store::Store;
-use plimsoll_wire::{Call, Event, Fault, FaultCode, PlanWishes};
+use plimsoll_wire::{Call, Event, Fault, FaultCode, PlanWishes, Settings};
 use serde_json::Value;
 
 use crate::bus::{Bus, Hearing};
 use crate::calls;
 use crate::config::Config;
 use crate::context::Contexts;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, OutsideRequest};
 use crate::engines::EngineShelf;
 use crate::fault::{Failed, ToFault as _, fault};
 use crate::machine::MachineOwner;
@@ -26,6 +26,8 @@ use crate::router::{RouterOwner, Usable};
 use crate::routes::{CloudName, Routes, local_route};
 use crate::sampler::SamplerOwner;
 use crate::setup::SetupOwner;
+use crate::slots::Slots;
+use crate::stay::keeping;
 use crate::table::Table;
 use crate::transfers::{RangeLedger, Transfers};
 use crate::turns::{Approvals, ReadyModel, Streaming, Turns};
@@ -36,6 +38,12 @@ const END_MAX: Duration = Duration::from_secs(15);
 
 /// The route to models on this machine.
 pub(crate) const LOCAL: &str = "local";
+/// When a stopped answer's slot is looked at: soon, and then no more often than a server that reads a prompt bears.
+const STOP_LOOKS: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_millis(1500),
+    Duration::from_secs(5),
+];
 
 /// Where a request for a loaded model goes: for our loopback front only.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,6 +54,8 @@ pub struct RouterTarget {
     pub key: String,
     /// The name that the router knows the model by.
     pub model: String,
+    /// The slot for other programs, where the texts of conversations lie in slots and nowhere else.
+    pub slot: Option<u32>,
 }
 
 /// The key stays out of logs.
@@ -80,6 +90,7 @@ pub struct App {
     pub(crate) streaming: Streaming,
     /// For what is on this machine.
     pub(crate) http: reqwest::Client,
+    pub(crate) slots: Slots,
     pub(crate) sampler: Arc<SamplerOwner>,
     pub(crate) endpoint: Endpoint,
 }
@@ -105,6 +116,7 @@ impl App {
             home: config.home.clone(),
             engines: kept.clone(),
             ports: Ports::default(),
+            memory: MemoryReader::default(),
         };
         let desk = Desk::start(&jobs.child(), desk_config)?;
         let machine = Arc::new(MachineOwner::new(
@@ -127,6 +139,8 @@ impl App {
             bus.clone(),
             jobs.child(),
         ));
+        desk.keeping(keeping(&memo.settings().await?, &config.environment))
+            .await;
         let router = Arc::new(RouterOwner::new(desk));
         router.watch(
             &jobs,
@@ -168,6 +182,7 @@ impl App {
                 contexts: Contexts::new(store.clone(), bus.clone(), jobs.child()),
             },
             http,
+            slots: Slots::default(),
             table: calls::table(),
             root: Mutex::new(Some(root)),
             config,
@@ -227,8 +242,8 @@ impl App {
     }
 
     /// Makes the model ready and says where requests for it go. Refused while the person has switched the
-    /// endpoint off.
-    pub async fn router_target(self: &Arc<Self>, model: &str) -> Result<RouterTarget, Fault> {
+    /// endpoint off. `after` says how long the model stays when nobody uses it afterwards.
+    pub async fn router_target(self: &Arc<Self>, model: &str, after: Stay) -> Result<RouterTarget, Fault> {
         let this = Arc::clone(self);
         let model = model.to_owned();
         self.carry_through(async move {
@@ -236,11 +251,14 @@ impl App {
             if settings.endpoint == Some(false) {
                 return Err(fault(FaultCode::NotAllowed, [("setting", "endpoint".into())]));
             }
-            let Usable { target, .. } = this.make_ready(&model, None).await?;
+            let Usable { id, target, .. } = this.make_ready(&model, None).await?;
+            this.router.desk.used(&id, after);
+            let slots = this.router.slots_to_give(&id);
             Ok(RouterTarget {
                 url: target.url,
                 key: target.key,
                 model: target.model,
+                slot: slots.and_then(Slots::for_others),
             })
         })
         .await
@@ -252,6 +270,11 @@ impl App {
         let desk = self.router.desk.clone();
         self.carry_through(async move { desk.keep().await.map_err(|trouble| trouble.to_fault()) })
             .await
+    }
+
+    /// A request of another program, shown to the person until it is dropped.
+    pub fn request_from_outside(&self, model: &str) -> OutsideRequest {
+        self.endpoint.request(model, self.bus.clone())
     }
 
     /// The front says where it listens (a URL that ends in `/v1`), or that it no longer does.
@@ -293,18 +316,76 @@ impl App {
         model: &str,
         wishes: Option<&PlanWishes>,
     ) -> Result<Usable, Failed> {
+        // Another of our processes may have changed them.
+        self.apply_keeping(&self.memo.settings().await?).await;
         self.router
             .ensure(&self.models, &self.planner, model, wishes)
             .await
     }
 
+    /// How long idle models stay, as the settings now say.
+    pub(crate) async fn apply_keeping(&self, settings: &Settings) {
+        let keeping = keeping(settings, &self.config.environment);
+        self.router.desk.keeping(keeping).await;
+    }
+
+    /// Something went wrong while a model was asked: it proves itself by a few tokens, or is unloaded. Whether the next
+    /// question has to load it again.
+    pub async fn doubt_model(self: &Arc<Self>, model: &str) -> bool {
+        let this = Arc::clone(self);
+        let model = model.to_owned();
+        let doubted = self.carry_through(async move {
+            let id = match this.router.ready(&model) {
+                Some(id) => id,
+                None => this.models.find_on_disk(&model).await.map_err(Fault::from)?.id,
+            };
+            Ok(this.router.desk.doubt(&id).await)
+        });
+        doubted.await.unwrap_or(true)
+    }
+
+    /// A stopped answer frees its slot within a moment. Looked at beside everything else: nobody waits for it, and one
+    /// that goes on all the same is known.
+    pub(crate) fn see_it_stop(&self, model: &str, slot: Option<u32>) {
+        let Some(client) = self.router.desk.client() else {
+            return;
+        };
+        let (desk, id) = (self.router.desk.clone(), model.to_owned());
+        let name = plimsoll_engine::router_id(model).into_owned();
+        self.jobs.keep(|_| async move {
+            for pause in STOP_LOOKS {
+                tokio::time::sleep(pause).await;
+                let Ok(slots) = client.slots(&name).await else {
+                    break;
+                };
+                let mut own = slots.iter().filter(|one| slot.is_none_or(|slot| one.id == slot));
+                if own.all(|one| !one.is_processing) {
+                    return;
+                }
+            }
+            // Another's work may be what is seen, or the model hangs.
+            let gone = desk.doubt(&id).await;
+            tracing::warn!(
+                model = name,
+                ?slot,
+                gone,
+                "a stopped answer still works at its server"
+            );
+        });
+    }
+
     /// For a turn: the model made ready, with what its publisher advises.
-    pub(crate) async fn ready_model(&self, model: &str) -> Result<ReadyModel, Failed> {
+    pub(crate) async fn ready_model(&self, model: &str, conversation: &str) -> Result<ReadyModel, Failed> {
         if let Some(name) = CloudName::read(model) {
             return self.routes.ready(name).await;
         }
         let Usable { id, target, window } = self.make_ready(model, None).await?;
+        let slots = self.router.slots_to_give(&id);
         Ok(ReadyModel {
+            slot: slots.and_then(|slots| {
+                let is_running = |one: &str| self.turns.is_running(one);
+                self.slots.seat(&id, slots, conversation, is_running)
+            }),
             sampling: self.advice(&id),
             route: local_route(&target.url, &target.model, Some(target.key))?,
             by: LOCAL.to_owned(),

@@ -1,17 +1,21 @@
 //! Our loopback front, as the app knows it: where it listens and which key it wants to see.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_os::files::{self, FileError, Lock};
 use plimsoll_units::Bytes;
-use plimsoll_wire::Fault;
+use plimsoll_wire::{EndpointUse, Event, Fault};
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
+
+use crate::bus::Bus;
 
 const KEY_FILE: &str = "endpoint.key";
 const KEY_BYTES_MAX: Bytes = Bytes(256);
 const KEY_CHARS_MIN: usize = 32;
+const NAME_CHARS_MAX: usize = 120;
 /// Another of our processes makes its key in milliseconds.
 const LOCK_TRIES_MAX: u32 = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
@@ -21,6 +25,46 @@ pub(crate) struct Endpoint {
     open: watch::Sender<Open>,
     /// Somebody wants the front to try again.
     again: Notify,
+    /// Requests of other programs that are under way, by the model's name as they gave it. Written in one step each.
+    uses: watch::Sender<BTreeMap<String, u32>>,
+}
+
+/// A request of another program, for as long as it lives.
+#[must_use]
+pub struct OutsideRequest {
+    model: String,
+    uses: watch::Sender<BTreeMap<String, u32>>,
+    bus: Bus,
+}
+
+impl OutsideRequest {
+    fn count(&self, change: impl FnOnce(u32) -> u32) {
+        self.uses.send_modify(|all| {
+            let count = change(all.get(&self.model).copied().unwrap_or_default());
+            if count == 0 {
+                all.remove(&self.model);
+            } else {
+                all.insert(self.model.clone(), count);
+            }
+        });
+        let uses = told(&self.uses.borrow());
+        self.bus.tell(Event::EndpointUsed { uses });
+    }
+}
+
+impl Drop for OutsideRequest {
+    fn drop(&mut self) {
+        self.count(|count| count.saturating_sub(1));
+    }
+}
+
+fn told(uses: &BTreeMap<String, u32>) -> Vec<EndpointUse> {
+    uses.iter()
+        .map(|(model, &requests)| EndpointUse {
+            model: model.clone(),
+            requests,
+        })
+        .collect()
 }
 
 /// Where the front listens, or why it does not.
@@ -43,7 +87,23 @@ impl Endpoint {
             key,
             open: watch::Sender::default(),
             again: Notify::new(),
+            uses: watch::Sender::default(),
         })
+    }
+
+    /// A name is a stranger's: only so much of it is shown.
+    pub(crate) fn request(&self, model: &str, bus: Bus) -> OutsideRequest {
+        let request = OutsideRequest {
+            model: model.chars().take(NAME_CHARS_MAX).collect(),
+            uses: self.uses.clone(),
+            bus,
+        };
+        request.count(|count| count.saturating_add(1));
+        request
+    }
+
+    pub(crate) fn uses(&self) -> Vec<EndpointUse> {
+        told(&self.uses.borrow())
     }
 
     pub(crate) fn key(&self) -> &str {
@@ -118,7 +178,7 @@ fn write(path: &Path) -> Result<String, FileError> {
 mod tests {
     use plimsoll_os::files;
 
-    use super::{Endpoint, KEY_FILE};
+    use super::{Bus, Endpoint, Event, KEY_FILE};
 
     #[tokio::test]
     async fn the_key_is_made_once_and_is_private() {
@@ -135,6 +195,29 @@ mod tests {
                 .permissions()
                 .mode();
             assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_are_counted_while_they_live() {
+        let home = tempfile::tempdir().unwrap();
+        let endpoint = Endpoint::open(home.path()).await.unwrap();
+        let bus = Bus::new();
+        let mut heard = bus.hear();
+        let one = endpoint.request("smol", bus.clone());
+        let other = endpoint.request("smol", bus.clone());
+        let counts =
+            |endpoint: &Endpoint| -> Vec<u32> { endpoint.uses().iter().map(|used| used.requests).collect() };
+        assert_eq!(counts(&endpoint), [2]);
+        drop(one);
+        assert_eq!(counts(&endpoint), [1]);
+        drop(other);
+        assert_eq!(counts(&endpoint), [0; 0]);
+        for requests in [1, 2, 1, 0] {
+            let Some(Event::EndpointUsed { uses }) = heard.next().await else {
+                panic!("something else was told")
+            };
+            assert_eq!(uses.iter().map(|used| used.requests).sum::<u32>(), requests);
         }
     }
 

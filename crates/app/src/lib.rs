@@ -31,6 +31,8 @@ mod router;
 mod routes;
 mod sampler;
 mod setup;
+mod slots;
+mod stay;
 mod table;
 mod titles;
 mod to_wire;
@@ -41,7 +43,9 @@ pub use app::{App, RouterTarget};
 pub use bus::Hearing;
 pub use config::Config;
 pub use context::replay;
+pub use endpoint::OutsideRequest;
 pub use facts::{Judged, judge_facts};
+pub use plimsoll_engine::Stay;
 /// For `main` to call first, in programs that let drivers be asked in a child: see
 /// [`Config::with_driver_child`].
 pub use plimsoll_hardware::facts::driver_child_main as driver_child;

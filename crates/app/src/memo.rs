@@ -26,6 +26,7 @@ const MODEL_FOLDERS: &str = "memo.modelFolders";
 const HASHES: &str = "memo.hashes";
 const LIBRARY: &str = "memo.libraryFolder";
 const MOVE: &str = "memo.libraryMove";
+const IGNORED_SERVERS: &str = "memo.ignoredServers";
 
 /// The measured memory bandwidth of the machine that is named. Records of before the last three fields were
 /// kept whatever else the machine did, so they count as disturbed.
@@ -102,6 +103,8 @@ impl Memo {
             endpoint: change.endpoint.or(old.endpoint),
             sample_every_ms: change.sample_every_ms.or(old.sample_every_ms),
             titles: change.titles.or(old.titles),
+            idle_minutes: change.idle_minutes.or(old.idle_minutes),
+            release_on_sleep: change.release_on_sleep.or(old.release_on_sleep),
         };
         self.set(SETTINGS, &new).await?;
         Ok(new)
@@ -239,6 +242,15 @@ impl Memo {
 
     pub(crate) async fn keep_library_move(&self, plan: Option<&MovePlan>) -> Result<(), StoreError> {
         self.set(MOVE, &plan).await
+    }
+
+    /// Servers of other programs that the person does not want to hear of.
+    pub(crate) async fn ignored_servers(&self) -> Result<BTreeSet<String>, StoreError> {
+        Ok(self.get(IGNORED_SERVERS).await?.unwrap_or_default())
+    }
+
+    pub(crate) async fn keep_ignored_servers(&self, ignored: &BTreeSet<String>) -> Result<(), StoreError> {
+        self.set(IGNORED_SERVERS, ignored).await
     }
 
     /// Hashes of files outside the library, which took minutes to make.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_engine::{Desk, ModelPlan, ModelStatus, RouterState, Target};
+use plimsoll_engine::{Desk, ModelPlan, ModelStatus, RouterState, Stay, Target};
 use plimsoll_os::jobs::Scope;
 use plimsoll_os::{clock, process};
 use plimsoll_store::{Measurement, Store};
@@ -89,7 +89,7 @@ impl RouterOwner {
         if wishes.is_none()
             && let Some(usable) = self.usable(name)
         {
-            self.desk.used(&usable.id);
+            self.desk.used(&usable.id, Stay::Usual);
             return Ok(usable);
         }
         let on_disk = models.find_on_disk(name).await?;
@@ -97,7 +97,7 @@ impl RouterOwner {
         if wishes.is_none()
             && let Some(usable) = self.usable(&id)
         {
-            self.desk.used(&id);
+            self.desk.used(&id, Stay::Usual);
             return Ok(usable);
         }
         let before = self.asked.borrow().get(&id).cloned();
@@ -164,6 +164,15 @@ impl RouterOwner {
         if tokio::time::timeout(NOTICE_MAX, noticed).await.is_err() {
             tracing::warn!("a router without a process is still shown as ready");
         }
+    }
+
+    /// How many slots a model has that are to be given to conversations, where this process loaded it. With room for
+    /// prompts in the RAM llama-server keeps every conversation's text there by itself and finds it again for whichever
+    /// slot is free; it takes a text out of an idle slot for that, and one that is named is then read anew.
+    pub(crate) fn slots_to_give(&self, id: &str) -> Option<u32> {
+        let asked = self.asked.borrow();
+        let settings = &asked.get(id)?.planned.plan.settings;
+        (settings.cache_ram_mib == 0).then_some(settings.slots)
     }
 
     /// The id, when a model of exactly this id is ready.

@@ -210,6 +210,7 @@ impl Routes {
         let provider = self.find(name.provider).await?;
         let route = self.route_to(&provider, name.model).await?;
         Ok(ReadyModel {
+            slot: None,
             id: format!("@{}/{}", name.provider, name.model),
             http: self.client(&provider.base_url).clone(),
             by: provider.id.clone(),

@@ -147,6 +147,7 @@ mod tests {
     async fn a_title_is_asked_beside_the_conversation() {
         let provider = Provider::start([Reply::words(&["\"Tides", " and the Moon\"\n"])]).await;
         let ready = ReadyModel {
+            slot: None,
             id: "m".into(),
             route: local_route(&provider.url(), "m", None).unwrap(),
             http: reqwest::Client::builder().no_proxy().build().unwrap(),

@@ -46,6 +46,9 @@ pub(crate) enum Command {
     Serve {
         model: Option<String>,
     },
+    Memory(MemoryArgs),
+    #[command(subcommand, arg_required_else_help = true)]
+    Servers(ServersCommand),
     Chat(ChatArgs),
     #[command(subcommand, arg_required_else_help = true)]
     Conversation(ConversationCommand),
@@ -286,6 +289,31 @@ pub(crate) enum EngineCommand {
     Check {
         id: Option<String>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServersCommand {
+    List,
+    Use { id: String },
+    Ignore { id: String },
+    Notice { id: String },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArgs {
+    /// 0 is never.
+    #[arg(long, value_name = "MINUTES")]
+    pub(crate) idle_minutes: Option<u32>,
+    #[arg(long, value_name = "YES|NO", value_parser = yes_or_no)]
+    pub(crate) release_on_sleep: Option<bool>,
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" | "on" | "true" => Ok(true),
+        "no" | "off" | "false" => Ok(false),
+        _ => Err("yes or no".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

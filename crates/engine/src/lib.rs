@@ -11,6 +11,7 @@
 mod engines;
 mod error;
 mod log;
+mod others;
 mod releases;
 mod router;
 
@@ -19,13 +20,14 @@ pub use error::{ArchiveProblem, EngineError, Step, Trouble};
 pub use log::{
     Buffer, BufferKind, Cause, FileProblem, GpuProblem, Memory, OptionProblem, Part, cause, held_back,
 };
+pub use others::{Other, OtherServer, other_servers};
 pub use releases::{
     AssetName, Backing, Build, Choices, LIST_BYTES_MAX, ListError, Misfit, NoChoice, Offer, Passed,
     ReleaseAsset, ReleaseList, Toolkit, Why, choose,
 };
 pub use router::{
-    Client, Desk, DeskConfig, Front, Loaded, ModelPlan, ModelState, ModelStatus, Ports, Progress, Proof,
-    Ready, RouterState, Slot, Target, Timing, router_id,
+    Client, Desk, DeskConfig, Front, HostMemory, Keeping, Loaded, MemoryReader, ModelPlan, ModelState,
+    ModelStatus, Ports, Progress, Proof, Ready, RouterState, Slot, Stay, Target, Timing, router_id,
 };
 
 /// Bytes as people and file names can hold them.

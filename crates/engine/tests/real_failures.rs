@@ -246,6 +246,7 @@ async fn keys_of_the_person_do_not_reach_the_engine() {
         home: home.path().to_owned(),
         engines,
         ports: Ports::default(),
+        memory: plimsoll_engine::MemoryReader::default(),
     };
     let desk = plimsoll_engine::Desk::start(&home.root.scope(), config).unwrap();
     let loaded = desk.load(smol(), BUDGET).await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{BUDGET, Home, PATIENCE, child_of, family, gone, kill, model, pid, plan, smol, soon};
 use futures_util::StreamExt;
-use plimsoll_engine::{BufferKind, EngineError, ModelStatus, RouterState, Target};
+use plimsoll_engine::{BufferKind, EngineError, ModelStatus, RouterState, Stay, Target};
 use plimsoll_os::files;
 use plimsoll_os::jobs::Ending;
 use plimsoll_os::process;
@@ -208,7 +208,7 @@ async fn memory_is_given_by_bytes_and_the_idle_one_goes_first() {
         (ModelStatus::Ready, ModelStatus::Ready),
         "two fit"
     );
-    desk.used("a");
+    desk.used("a", Stay::Usual);
     desk.load(one("c"), budget).await.unwrap();
     soon("the one unused for longest is gone", || {
         status("b") == ModelStatus::Unloaded

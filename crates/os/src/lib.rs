@@ -11,6 +11,7 @@ pub mod environment;
 pub mod files;
 pub mod jobs;
 pub mod keyring;
+pub mod memory;
 pub mod names;
 pub mod process;
 

@@ -1,4 +1,4 @@
-//! Where the real engine, the real models and the hub's own client lie. `scripts/test` fetches them and sets the
+//! Where the real engine, the real models and other people's clients lie. `scripts/test` fetches them and sets the
 //! variables; a test that needs them and does not find them fails and says so.
 
 use std::path::PathBuf;
@@ -53,6 +53,21 @@ pub fn hf() -> PathBuf {
     assert!(
         path.is_file(),
         "{} is not there. scripts/test fetches the hub's client and sets PLIMSOLL_TEST_HF.",
+        path.display()
+    );
+    path
+}
+
+/// A Python that has the official clients of OpenAI and Anthropic.
+///
+/// # Panics
+/// When `PLIMSOLL_TEST_CLIENTS` is not set or points at nothing.
+#[must_use]
+pub fn python_clients() -> PathBuf {
+    let path = folder("PLIMSOLL_TEST_CLIENTS");
+    assert!(
+        path.is_file(),
+        "{} is not there. scripts/test fetches the clients and sets PLIMSOLL_TEST_CLIENTS.",
         path.display()
     );
     path

@@ -21,4 +21,4 @@ mod source;
 pub use error::WebError;
 pub use front::{FRONT_PORT, Front, KeptFront};
 pub use page::{PAGE_PORT, Page};
-pub use source::{Calls, Model, Routes, Target};
+pub use source::{Calls, Model, Routes, Seen, Target};

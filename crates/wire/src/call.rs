@@ -4,10 +4,10 @@ use ts_rs::TS;
 use crate::{
     Anchor, Archive, BenchReply, CatalogReply, ChatSettings, ChatSettingsReply, Check, CompactionDone,
     CompactionMode, ContextView, Conversation, ConversationSummary, CutPreview, Duplicates, Emptied,
-    Endpoint, EngineList, Exported, Folders, FoundConversations, HubFit, HubSearch, HubSite, HubVariants,
-    Library, LibraryModel, Machine, MachineDetails, MachineOverrides, MarkdownWords, NewestEngines, Plan,
-    PlanWishes, ProviderModels, ProviderProtocol, Providers, Recommendation, Replay, RouteLosses, Router,
-    Settings, Setup, Status, ToolAnswer, ToolSettings, VerifyReply,
+    Endpoint, EngineList, Exported, Folders, ForeignServers, FoundConversations, HubFit, HubSearch, HubSite,
+    HubVariants, Library, LibraryModel, Machine, MachineDetails, MachineOverrides, MarkdownWords,
+    NewestEngines, Plan, PlanWishes, ProviderModels, ProviderProtocol, Providers, Recommendation, Replay,
+    RouteLosses, Router, Settings, Setup, Status, ToolAnswer, ToolSettings, VerifyReply,
 };
 
 /// One question with one answer. The body is a plain async function in `plimsoll-app`; hosts look it up by
@@ -282,6 +282,11 @@ calls! {
     "providers/choose" ChooseProviderModels { id: String, models: Vec<String> } -> Providers;
     /// What would be lost if this conversation were answered by that model from here on.
     "routes/losses" ReadLosses { conversation: String, model: String } -> RouteLosses;
+    /// Servers of other programs on this computer: found, shown, never changed or ended.
+    "servers/find" FindServers {} -> ForeignServers;
+    /// Makes its models answer here.
+    "servers/use" UseServer { id: String } -> ForeignServers;
+    "servers/ignore" IgnoreServer { id: String, ignored: bool } -> ForeignServers;
     "settings/read" ReadSettings {} -> Settings;
     "settings/write" WriteSettings { settings: Settings } -> Settings;
     "endpoint/read" ReadEndpoint {} -> Endpoint;

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    Branch, ChatEnd, Comparing, ConversationSummary, Fault, Message, Router, Sample, Setup, ToolEffect,
-    ToolUse, Transfer, TurnStats,
+    Branch, ChatEnd, Comparing, ConversationSummary, EndpointUse, Fault, Message, Router, Sample, Setup,
+    ToolEffect, ToolUse, Transfer, TurnStats,
 };
 
 /// What happened. A turn's events come in order; every started turn ends with exactly one `turnEnded`.
@@ -29,6 +29,10 @@ pub enum Event {
     },
     EnginesChanged,
     SettingsChanged,
+    /// Other programs began or ended requests at our endpoint.
+    EndpointUsed {
+        uses: Vec<EndpointUse>,
+    },
     /// The person changed a number of the machine, or took it back.
     MachineChanged,
     ConversationChanged {

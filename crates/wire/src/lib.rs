@@ -19,6 +19,7 @@ mod plan;
 mod provider;
 mod replay;
 mod search;
+mod server;
 mod setup;
 mod status;
 mod tool;
@@ -65,9 +66,11 @@ pub use replay::{
     ReplayUsage,
 };
 pub use search::{HubFit, HubGate, HubRepo, HubSearch, HubVariant, HubVariants};
+pub use server::{ForeignServer, ForeignServers, ServerKind};
 pub use setup::{Setup, SetupStep, StepName, StepState};
 pub use status::{
-    DeviceUse, Endpoint, HubSite, Sample, Settings, Status, TokenFrom, Transfer, TransferFile, Transferring,
+    DeviceUse, Endpoint, EndpointUse, HubSite, Sample, Settings, Status, TokenFrom, Transfer, TransferFile,
+    Transferring,
 };
 pub use tool::{ToolAnswer, ToolEffect, ToolOutcome, ToolSettings, ToolUse};
 pub use typescript::typescript;

@@ -18,6 +18,10 @@ pub struct Status {
     pub transfers: Vec<Transfer>,
     /// Conversations with a turn running.
     pub running: Vec<String>,
+    /// What other programs ask of our endpoint now, by model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<EndpointUse>>", optional)]
+    pub endpoint_uses: Vec<EndpointUse>,
     /// No model was ever set up here: the page shows the first start.
     pub first_start: bool,
     /// The model that a new conversation uses.
@@ -130,6 +134,12 @@ pub struct Settings {
     /// Ask a model in a cloud for the title of a conversation that it answered in; yes when never set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub titles: Option<bool>,
+    /// Minutes after which a model that nobody uses gives its memory back; 0 for never. Half an hour when missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_minutes: Option<u32>,
+    /// Unload what nobody uses when the machine has slept. Off when missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release_on_sleep: Option<bool>,
 }
 
 /// Our loopback front for other apps.
@@ -145,6 +155,15 @@ pub struct Endpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub fault: Option<Fault>,
+}
+
+/// Requests of other programs that are under way at our endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct EndpointUse {
+    /// As it was asked for: one of a model's names.
+    pub model: String,
+    pub requests: u32,
 }
 
 /// The hub that models come from, as it is asked now.

@@ -4,7 +4,7 @@ use ts_rs::{Config, TS};
 
 use crate::{
     call, chat, context, conversation, engine, event, fault, library, machine, plan, provider, replay,
-    search, setup, status, tool,
+    search, server, setup, status, tool,
 };
 
 /// The whole contract as one TypeScript module. `cargo x gen` writes it to `ui/src/wire/wire.ts`;
@@ -171,7 +171,11 @@ pub fn typescript() -> String {
         status::Transfer,
         status::Status,
         status::Settings,
+        server::ForeignServers,
+        server::ForeignServer,
+        server::ServerKind,
         status::Endpoint,
+        status::EndpointUse,
         status::TokenFrom,
         status::HubSite,
         call::Done,

@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { ArrowDownToLine, Power } from "lucide-react";
+import { ArrowDownToLine, Plug, Power } from "lucide-react";
 import { type ComponentProps, type ReactNode, useEffect } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -42,6 +42,7 @@ export function StatusBar() {
       <ModelItem />
       <ContextItem />
       <span className="flex-1" />
+      <OutsideItem />
       <DownloadsItem />
       <CpuItem />
       <MemoryItems />
@@ -304,6 +305,51 @@ function MemoryItem({ use, name, short }: { use: DeviceUse; name: string; short:
       </dl>
       <ToMachine />
     </Popover>
+  );
+}
+
+/** What other programs ask of the endpoint while they do. */
+function OutsideItem() {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const uses = useLive((live) => live.endpointUses);
+  const count = uses.reduce((sum, one) => sum + one.requests, 0);
+  if (count === 0) return null;
+  return (
+    <Popover
+      title={t("bar.outside")}
+      align="end"
+      trigger={
+        <Item>
+          <Plug size={13} aria-hidden="true" />
+          <span>{t("bar.outsideN", { count })}</span>
+        </Item>
+      }
+    >
+      <ul className="num flex flex-col gap-1 text-sm">
+        {uses.map((one) => (
+          <OutsideLine key={one.model} model={one.model} requests={one.requests} />
+        ))}
+      </ul>
+      <Button
+        size="sm"
+        look="quiet"
+        className="mt-2 self-start"
+        onClick={() => void navigate({ to: "/settings", search: { section: "endpoint" } })}
+      >
+        {t("settings.endpoint")}
+      </Button>
+    </Popover>
+  );
+}
+
+function OutsideLine({ model, requests }: { model: string; requests: number }) {
+  const name = useModelName(model) ?? model;
+  return (
+    <li className="flex gap-2">
+      <span className="min-w-0 flex-1 truncate">{name}</span>
+      <span className="text-ink-2">{requests}</span>
+    </li>
   );
 }
 

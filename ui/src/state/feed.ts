@@ -111,6 +111,7 @@ export function startFeed(host: Host, queries: QueryClient): () => void {
         break;
       case "sampled":
       case "compared":
+      case "endpointUsed":
         break;
       default:
         event satisfies never;

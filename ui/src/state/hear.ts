@@ -74,6 +74,7 @@ export function isTurnEvent(event: Event): event is TurnEvent {
     case "compared":
     case "enginesChanged":
     case "settingsChanged":
+    case "endpointUsed":
     case "machineChanged":
     case "conversationChanged":
     case "contextChanged":

@@ -1,6 +1,16 @@
 import { create } from "zustand";
 
-import type { Comparing, Event, LoadedModel, Router, Sample, Setup, Status, Transfer } from "@/wire/wire";
+import type {
+  Comparing,
+  EndpointUse,
+  Event,
+  LoadedModel,
+  Router,
+  Sample,
+  Setup,
+  Status,
+  Transfer,
+} from "@/wire/wire";
 
 /** What changes by itself: the router, a setup, transfers, the sampler. Seeded by `status/read`. */
 interface Live {
@@ -15,6 +25,8 @@ interface Live {
   /** How far files of equal size are compared. */
   comparing: Comparing | undefined;
   running: string[];
+  /** What other programs ask of the endpoint now. */
+  endpointUses: EndpointUse[];
   firstStart: boolean;
   defaultModel: string | undefined;
 }
@@ -29,6 +41,7 @@ export const useLive = create<Live>()(() => ({
   transfers: {},
   comparing: undefined,
   running: [],
+  endpointUses: [],
   firstStart: false,
   defaultModel: undefined,
 }));
@@ -42,6 +55,7 @@ export function seedLive(status: Status): void {
     sample: status.sample ?? useLive.getState().sample,
     transfers: Object.fromEntries(status.transfers.map((transfer) => [transfer.id, transfer])),
     running: status.running,
+    endpointUses: status.endpointUses ?? [],
     firstStart: status.firstStart,
     defaultModel: status.defaultModel,
   });
@@ -71,6 +85,9 @@ export function liveHear(event: Event): void {
       break;
     case "turnEnded":
       useLive.setState(({ running }) => ({ running: running.filter((id) => id !== event.conversation) }));
+      break;
+    case "endpointUsed":
+      useLive.setState({ endpointUses: event.uses });
       break;
     case "compared":
       useLive.setState({ comparing: event.comparing });

@@ -1293,6 +1293,10 @@ export type Status = { version: string, router: Router, setup?: Setup, sample?: 
  */
 running: Array<string>, 
 /**
+ * What other programs ask of our endpoint now, by model.
+ */
+endpointUses?: Array<EndpointUse>, 
+/**
  * No model was ever set up here: the page shows the first start.
  */
 firstStart: boolean, 
@@ -1325,7 +1329,45 @@ sampleEveryMs?: number,
 /**
  * Ask a model in a cloud for the title of a conversation that it answered in; yes when never set.
  */
-titles?: boolean, };
+titles?: boolean, 
+/**
+ * Minutes after which a model that nobody uses gives its memory back; 0 for never. Half an hour when missing.
+ */
+idleMinutes?: number, 
+/**
+ * Unload what nobody uses when the machine has slept. Off when missing.
+ */
+releaseOnSleep?: boolean, };
+
+export type ForeignServers = { servers: Array<ForeignServer>, };
+
+export type ForeignServer = { 
+/**
+ * Kind and port.
+ */
+id: string, kind: ServerKind, port: number, 
+/**
+ * Missing where its process cannot be seen, as in a container.
+ */
+pid?: number, 
+/**
+ * What it and its children hold in the RAM.
+ */
+memoryBytes?: number, 
+/**
+ * What it says to hold on devices.
+ */
+deviceBytes?: number, models: Array<string>, 
+/**
+ * It wants a key: the person sets it beside the provider.
+ */
+wantsKey: boolean, 
+/**
+ * Its models are offered in the picker.
+ */
+used: boolean, ignored: boolean, };
+
+export type ServerKind = "llamaServer" | "ollama" | "lmStudio";
 
 export type Endpoint = { 
 /**
@@ -1336,6 +1378,12 @@ url?: string, key: string,
  * Why nobody listens although somebody should, such as a taken port. `endpoint/open` tries again.
  */
 fault?: Fault, };
+
+export type EndpointUse = { 
+/**
+ * As it was asked for: one of a model's names.
+ */
+model: string, requests: number, };
 
 export type TokenFrom = "nowhere" | "environment" | "file";
 
@@ -1361,7 +1409,7 @@ export type Conversations = { conversations: Array<ConversationSummary>, };
 
 export type Removed = { freedBytes: number, };
 
-export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "compared", comparing: Comparing, } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, 
+export type Event = { "type": "routerChanged", router: Router, } | { "type": "setupMoved", setup: Setup, } | { "type": "transferMoved", transfer: Transfer, } | { "type": "sampled", sample: Sample, } | { "type": "libraryChanged" } | { "type": "compared", comparing: Comparing, } | { "type": "enginesChanged" } | { "type": "settingsChanged" } | { "type": "endpointUsed", uses: Array<EndpointUse>, } | { "type": "machineChanged" } | { "type": "conversationChanged", conversation: ConversationSummary, } | { "type": "turnStarted", conversation: string, turn: string, 
 /**
  * The question. What was shown behind the message that it follows, or behind itself, no longer is.
  */
@@ -1568,6 +1616,12 @@ export type ChooseProviderModels = { id: string, models: Array<string>, };
 
 export type ReadLosses = { conversation: string, model: string, };
 
+export type FindServers = Record<symbol, never>;
+
+export type UseServer = { id: string, };
+
+export type IgnoreServer = { id: string, ignored: boolean, };
+
 export type ReadSettings = Record<symbol, never>;
 
 export type WriteSettings = { settings: Settings, };
@@ -1656,6 +1710,9 @@ export interface Calls {
   "providers/models": { body: ListProviderModels; reply: ProviderModels };
   "providers/choose": { body: ChooseProviderModels; reply: Providers };
   "routes/losses": { body: ReadLosses; reply: RouteLosses };
+  "servers/find": { body: FindServers; reply: ForeignServers };
+  "servers/use": { body: UseServer; reply: ForeignServers };
+  "servers/ignore": { body: IgnoreServer; reply: ForeignServers };
   "settings/read": { body: ReadSettings; reply: Settings };
   "settings/write": { body: WriteSettings; reply: Settings };
   "endpoint/read": { body: ReadEndpoint; reply: Endpoint };

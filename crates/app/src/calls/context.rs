@@ -42,7 +42,7 @@ pub(super) async fn compact_now(app: Arc<App>, call: CompactNow) -> Result<Compa
     contexts.stop_idle().await;
     let model = app.store.conversation(&call.conversation).await?.model;
     let model = model.ok_or_else(|| fault(FaultCode::UnknownModel, []))?;
-    let ready = app.ready_model(&model).await?;
+    let ready = app.ready_model(&model, &call.conversation).await?;
     let summariser = app.streaming.summariser(&ready);
     let outcome = {
         let mut live = live.lock().await;

@@ -21,6 +21,7 @@ pub(super) async fn read_status(app: Arc<App>, _: ReadStatus) -> Result<Status, 
         sample: app.sampler.last(),
         transfers: app.transfers.list(),
         running: app.turns.running(),
+        endpoint_uses: app.endpoint.uses(),
         first_start: !app.memo.is_set_up().await?,
         default_model: app.models.default_model().await?,
     })
@@ -54,6 +55,7 @@ pub(super) async fn read_settings(app: Arc<App>, _: ReadSettings) -> Result<Sett
 pub(super) async fn write_settings(app: Arc<App>, call: WriteSettings) -> Result<Settings, Failed> {
     let settings = app.memo.change_settings(call.settings).await?;
     app.sampler.set_every(&settings).await;
+    app.apply_keeping(&settings).await;
     app.bus.tell(Event::SettingsChanged);
     Ok(settings)
 }

@@ -11,6 +11,7 @@ mod models;
 mod plan;
 mod providers;
 mod router;
+mod servers;
 
 use crate::app::App;
 use crate::table::Table;
@@ -70,6 +71,9 @@ pub(crate) fn table() -> Table<App> {
         .on(providers::list_provider_models)
         .on(providers::choose_provider_models)
         .on(providers::read_losses)
+        .on(servers::find_servers)
+        .on(servers::use_server)
+        .on(servers::ignore_server)
         .on(chat::list_conversations)
         .on(chat::open_conversation)
         .on(chat::create_conversation)

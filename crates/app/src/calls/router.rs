@@ -30,6 +30,7 @@ pub(super) async fn unload_model(app: Arc<App>, call: UnloadModel) -> Result<Rou
     };
     app.turns.stop_on(&id).await;
     app.router.desk.unload(&id).await?;
+    app.slots.forget(&id);
     Ok(app.router.read())
 }
 

@@ -13,7 +13,9 @@ use plimsoll_agent::{
 use plimsoll_os::clock;
 use plimsoll_store::{Piece, Store, StoreError};
 use plimsoll_units::Tokens;
-use plimsoll_wire::{ChatEnd, ChatSettings, Event, Fault, FaultCode, ToolSettings, ToolUse, TurnStats};
+use plimsoll_wire::{
+    ChatEnd, ChatSettings, Event, Fault, FaultCode, Param, ToolSettings, ToolUse, TurnStats,
+};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -68,6 +70,8 @@ pub(crate) struct ReadyModel {
     /// The name that its server knows it by.
     pub(crate) name: String,
     pub(crate) window: Option<Tokens>,
+    /// Where its conversation's text lies already, or will.
+    pub(crate) slot: Option<u32>,
     pub(crate) sampling: Sampling,
     pub(crate) patience: Patience,
 }
@@ -136,6 +140,7 @@ impl Streaming {
             thinking: chat_settings::thinking(&settings),
             tools: toolbox.as_ref().map(Toolbox::specs).unwrap_or_default(),
             cache_key: Some(conversation.to_owned()),
+            slot: model.slot,
             ..Request::new(&model.name, transcript)
         };
         let (out, events) = mpsc::channel(EVENTS_WAITING);
@@ -430,6 +435,21 @@ impl Outcome {
         }
     }
 
+    fn has_said(&self) -> bool {
+        self.stats
+            .as_ref()
+            .is_some_and(|stats| stats.first_token_ms.is_some())
+    }
+
+    /// The server took the question and is to blame for the end.
+    fn failed_at_server(&self) -> bool {
+        self.fault.as_ref().is_some_and(|fault| {
+            let status = fault.params.get("status");
+            let is_its_own = matches!(status, Some(Param::Whole(status)) if *status >= 500);
+            fault.code == FaultCode::RouteBroken || (fault.code == FaultCode::RouteRefused && is_its_own)
+        })
+    }
+
     fn reached_nobody(&self) -> bool {
         self.fault
             .as_ref()
@@ -453,10 +473,29 @@ impl Answering for LocalAnswering {
         // A router may die between the look at it and the question. Nothing has reached a model then, so the
         // question is asked once more; a second failure is told.
         let first = self.attempt(conversation, turn, &question, stop).await;
-        if !first.reached_nobody() || CloudName::read(&question.model).is_some() {
+        let failed = first.reached_nobody() || first.failed_at_server();
+        if !failed || CloudName::read(&question.model).is_some() {
             return first;
         }
-        self.attempt(conversation, turn, &question, stop).await
+        if first.has_said() {
+            // The next question finds out anyway; so it finds it done.
+            let (app, model) = (Arc::clone(&self.app), question.model.clone());
+            self.app.jobs.keep(|_| async move {
+                let gone = app.doubt_model(&model).await;
+                tracing::debug!(model, gone, "an answer broke off");
+            });
+            return first;
+        }
+        // Whatever its health says: one that answers a probe cannot do just this, and one that does not is loaded again.
+        let again = tokio::select! { biased;
+            () = stop.cancelled() => return Outcome::before_asking(ChatEnd::Stopped, None),
+            gone = self.app.doubt_model(&question.model) => gone,
+        };
+        if again || first.reached_nobody() {
+            self.attempt(conversation, turn, &question, stop).await
+        } else {
+            first
+        }
     }
 }
 
@@ -470,12 +509,12 @@ impl LocalAnswering {
     ) -> Outcome {
         let ready = tokio::select! { biased;
             () = stop.cancelled() => return Outcome::before_asking(ChatEnd::Stopped, None),
-            ready = self.app.ready_model(&question.model) => ready,
+            ready = self.app.ready_model(&question.model, conversation) => ready,
         };
         match ready {
             Ok(model) => {
                 let question = question.clone();
-                let id = model.id.clone();
+                let (id, slot) = (model.id.clone(), model.slot);
                 let streaming = self
                     .app
                     .streaming
@@ -489,7 +528,11 @@ impl LocalAnswering {
                     }
                 };
                 // Beside the answer: nobody waits for it.
-                tokio::join!(streaming, keeping).0
+                let outcome = tokio::join!(streaming, keeping).0;
+                if outcome.end == ChatEnd::Stopped && CloudName::read(&id).is_none() {
+                    self.app.see_it_stop(&id, slot);
+                }
+                outcome
             }
             Err(failed) => Outcome::before_asking(ChatEnd::Failed, Some(failed.into())),
         }

@@ -96,6 +96,10 @@ impl Turns {
         self.running.borrow().keys().cloned().collect()
     }
 
+    pub(crate) fn is_running(&self, conversation: &str) -> bool {
+        self.running.borrow().contains_key(conversation)
+    }
+
     /// Conversations that this model answers in now.
     pub(crate) fn running_on(&self, model: &str) -> Vec<String> {
         let running = self.running.borrow();

@@ -37,6 +37,7 @@ impl Answering for Scripted {
         stop: &CancellationToken,
     ) -> Outcome {
         let ready = ReadyModel {
+            slot: None,
             id: question.model.clone(),
             route: local_route(&self.url, MODEL, None).unwrap(),
             http: reqwest::Client::builder().no_proxy().build().unwrap(),

@@ -9,11 +9,13 @@ mod engine;
 mod folders;
 mod library;
 mod machine;
+mod memory;
 mod news;
 mod plan;
 mod replay;
 mod search;
 mod serve;
+mod servers;
 mod transfer;
 mod turn;
 mod web;
@@ -104,6 +106,8 @@ async fn command(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Context(args) => or_interrupted(session, context::context(session, args)).await,
         Command::Replay { file } => replay::replay(session, &file),
         Command::Probe(args) => or_interrupted(session, machine::probe(session, args)).await,
+        Command::Memory(args) => or_interrupted(session, memory::memory(session, &args)).await,
+        Command::Servers(args) => or_interrupted(session, servers::servers(session, args)).await,
         Command::Plan(args) => or_interrupted(session, plan::plan(session, &args)).await,
         Command::Recommend(args) => or_interrupted(session, plan::recommend(session, &args)).await,
         Command::Models(args) => or_interrupted(session, library::models(session, &args)).await,

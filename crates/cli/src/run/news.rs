@@ -24,6 +24,7 @@ impl From<Event> for News {
             | Event::LibraryChanged
             | Event::EnginesChanged
             | Event::SettingsChanged
+            | Event::EndpointUsed { .. }
             | Event::MachineChanged
             | Event::ConversationChanged { .. }
             | Event::ContextChanged { .. }

@@ -184,6 +184,7 @@ impl Turn<'_> {
             | Event::Compared { .. }
             | Event::EnginesChanged
             | Event::SettingsChanged
+            | Event::EndpointUsed { .. }
             | Event::MachineChanged
             | Event::ConversationChanged { .. }
             | Event::ContextChanged { .. } => {}

@@ -9,8 +9,10 @@ mod fault;
 mod folders;
 mod library;
 mod machine;
+mod memory;
 mod plan;
 mod search;
+mod servers;
 
 pub(crate) use answered::{answered, stats};
 pub(crate) use bench::bench;
@@ -21,8 +23,10 @@ pub(crate) use fault::fault;
 pub(crate) use folders::{duplicates, folders};
 pub(crate) use library::{imported, models, refreshed, removed, verified};
 pub(crate) use machine::{machine, machine_line};
+pub(crate) use memory::memory;
 pub(crate) use plan::{plan, plan_line, recommendation};
 pub(crate) use search::{found, variants};
+pub(crate) use servers::servers;
 
 use plimsoll_wire::Reason;
 

@@ -5,6 +5,7 @@ mod conversations;
 mod engines;
 mod hub;
 mod library;
+mod memory;
 mod place;
 mod plan;
 mod probe;

@@ -69,10 +69,11 @@ impl Client {
         })
     }
 
+    /// `port` is that of the model's own process, which takes the same key.
     #[must_use]
-    pub fn target(&self, model: &str) -> Target {
+    pub fn target(&self, model: &str, port: Option<u16>) -> Target {
         Target {
-            url: self.url.to_string(),
+            url: port.map_or_else(|| self.url.to_string(), |port| format!("http://127.0.0.1:{port}")),
             key: self.key.to_string(),
             model: model.to_owned(),
         }
@@ -217,6 +218,9 @@ pub struct Slot {
     pub n_ctx: u32,
     #[serde(default)]
     pub is_processing: bool,
+    /// The number of the work that it did last; missing before the first.
+    #[serde(default)]
+    pub id_task: Option<i64>,
 }
 
 async fn read_json(answer: reqwest::Response) -> Result<Value, EngineError> {

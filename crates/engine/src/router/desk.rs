@@ -1,3 +1,4 @@
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::models::Waiter;
 use super::owner::Owner;
 use super::place::{Front, Place};
 use super::preset::{ModelPlan, router_id};
+use super::residency::{HostMemory, Keeping, Stay};
 use super::start::Ports;
 use super::state::{Loaded, RouterState};
 use crate::engines::Engines;
@@ -25,6 +27,26 @@ pub struct DeskConfig {
     pub home: PathBuf,
     pub engines: Engines,
     pub ports: Ports,
+    pub memory: MemoryReader,
+}
+
+/// Reads the host's memory. Fixed in tests.
+#[derive(Clone)]
+pub struct MemoryReader(pub Arc<dyn Fn() -> Option<HostMemory> + Send + Sync>);
+
+impl Default for MemoryReader {
+    fn default() -> Self {
+        Self(Arc::new(|| {
+            let (available, total) = plimsoll_os::memory::host()?;
+            Some(HostMemory { available, total })
+        }))
+    }
+}
+
+impl fmt::Debug for MemoryReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MemoryReader")
+    }
 }
 
 pub(super) enum Ask {
@@ -44,6 +66,13 @@ pub(super) enum Ask {
     },
     Used {
         id: String,
+        stay: Stay,
+    },
+    Keeping(Keeping),
+    /// Something went wrong with it. Answered with whether it had to be unloaded.
+    Doubt {
+        id: String,
+        done: oneshot::Sender<bool>,
     },
     Front(Option<Front>),
     Stop {
@@ -67,7 +96,7 @@ impl Desk {
         let (tell, state) = watch::channel(RouterState::Off);
         let (link, client) = watch::channel(None);
         let inner = scope.child();
-        let owner = Owner::new(inner, place, config.engines, config.ports, tell, link);
+        let owner = Owner::new(inner, place, config, tell, link);
         scope.keep(|stop| owner.run(asked, stop));
         Ok(Self { asks, state, client })
     }
@@ -113,10 +142,23 @@ impl Desk {
         .await?
     }
 
-    /// It is in use now: others are unloaded before it.
-    pub fn used(&self, id: &str) {
+    /// It is in use now: others are unloaded before it, and its time afterwards counts from here on.
+    pub fn used(&self, id: &str, stay: Stay) {
         // When the desk is too busy to hear it, another use will be heard.
-        let _ = self.asks.try_send(Ask::Used { id: id.to_owned() });
+        let id = id.to_owned();
+        let _ = self.asks.try_send(Ask::Used { id, stay });
+    }
+
+    /// What sends models away that nobody uses, unless a user said otherwise. Done by the process that owns the router.
+    pub async fn keeping(&self, keeping: Keeping) {
+        let _ = self.asks.send(Ask::Keeping(keeping)).await;
+    }
+
+    /// Something went wrong while this model was asked: it has to prove itself by a few tokens once more, whatever
+    /// `/health` says. One that does not is unloaded. Whether it has to be loaded again.
+    pub async fn doubt(&self, id: &str) -> bool {
+        let id = id.to_owned();
+        self.ask(|done| Ask::Doubt { id, done }).await.unwrap_or(true)
     }
 
     /// Our endpoint for other apps, told to our other processes while this one owns the router.
@@ -129,13 +171,16 @@ impl Desk {
         self.ask(|done| Ask::Stop { done }).await?
     }
 
-    /// Where requests for this model go, as long as there is a router. Says nothing about the model.
+    /// Where requests for this model go, as long as there is a router: to its own process where we know its port, because
+    /// behind the router an abandoned request is noticed only when the next piece of its answer comes. Says nothing about
+    /// the model.
     #[must_use]
     pub fn target(&self, id: &str) -> Option<Target> {
+        let port = self.state.borrow().model(id).and_then(|model| model.port);
         self.client
             .borrow()
             .as_ref()
-            .map(|client| client.target(&router_id(id)))
+            .map(|client| client.target(&router_id(id), port))
     }
 
     /// Talks to the router that is there.

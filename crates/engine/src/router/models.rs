@@ -1,13 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_units::{Bytes, Tokens};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::admission::Held;
+use super::client::Slot;
 use super::load::{Done, LoadStep};
 use super::preset::{About, ModelPlan, router_id};
+use super::residency::{Rest, Stay, Wanted};
 use super::sighting::{Progress, Sighting, Sightings, Standing};
 use super::state::{ModelState, ModelStatus, Proof};
 use crate::error::{EngineError, Trouble};
@@ -37,13 +40,19 @@ struct Entry {
     context: Option<Tokens>,
     proof: Option<Proof>,
     trouble: Option<Trouble>,
-    last_used: Option<Instant>,
+    rest: Rest,
+    /// Where its process listens.
+    port: Option<u16>,
     /// It goes down because we said so.
     leaving: bool,
     log: Option<(LogMark, Option<u16>)>,
 }
 
 impl Entry {
+    fn is_up(&self) -> bool {
+        self.status == ModelStatus::Ready && !self.leaving
+    }
+
     fn set(&mut self, status: ModelStatus) {
         self.status = status;
         self.progress = None;
@@ -55,6 +64,7 @@ impl Entry {
             ModelStatus::Unloaded | ModelStatus::Loading | ModelStatus::Failed
         ) {
             self.context = None;
+            self.port = None;
             self.proof = None;
         }
     }
@@ -93,7 +103,7 @@ impl Models {
             return;
         }
         let entry = self.entries.entry(name).or_default();
-        entry.last_used = Some(now);
+        entry.rest.used(now, Stay::Usual);
         if entry.status == ModelStatus::Ready && !entry.leaving && entry.plan.as_ref() == Some(&plan) {
             let ready = Ok((entry.context, entry.proof.clone()));
             self.answers.push((waiter, ready));
@@ -177,7 +187,7 @@ impl Models {
                 id: name.clone(),
                 bytes: entry.planned,
                 busy: entry.status != ModelStatus::Ready,
-                last_used: entry.last_used.unwrap_or(now),
+                last_used: entry.rest.last_used().unwrap_or(now),
             })
             .collect()
     }
@@ -220,9 +230,10 @@ impl Models {
         match ended {
             Ok(done) => {
                 entry.set(ModelStatus::Ready);
-                entry.last_used = Some(now);
+                entry.rest.touched(now);
                 entry.context = done.context;
                 entry.proof = done.proof;
+                entry.port = done.port;
                 entry.log = Some((done.mark, done.port));
                 let ready = Ok((entry.context, entry.proof.clone()));
                 self.answer(running, &ready);
@@ -273,9 +284,87 @@ impl Models {
         }
     }
 
-    pub(super) fn used(&mut self, id: &str, now: Instant) {
+    pub(super) fn used(&mut self, id: &str, stay: Stay, now: Instant) {
         if let Some(entry) = self.entries.get_mut(&*router_id(id)) {
-            entry.last_used = Some(now);
+            entry.rest.used(now, stay);
+        }
+    }
+
+    /// The models whose slots have to be looked at to know whether somebody uses them.
+    pub(super) fn to_look_at(&self, usual: Option<Duration>, wanted: Wanted) -> Vec<String> {
+        let watched = |entry: &Entry| wanted != Wanted::Nothing || entry.rest.has_limit(usual);
+        let found = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.is_up() && watched(entry));
+        found.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Takes in what slots say. Gives the models that have stayed for as long as they may, or are not `wanted` to stay any
+    /// longer, and are now shown as gone: to be unloaded before anything else happens. Then those that stay and do nothing.
+    pub(super) fn looked(
+        &mut self,
+        all: &[(String, Vec<Slot>)],
+        usual: Option<Duration>,
+        wanted: Wanted,
+        now: Instant,
+    ) -> (Vec<String>, Vec<String>) {
+        let is_free = self.running.is_none() && self.waiting.is_empty();
+        let (mut over, mut idle) = (Vec::new(), Vec::new());
+        for (name, slots) in all {
+            let Some(entry) = self.entries.get_mut(name) else {
+                continue;
+            };
+            let busy = slots.iter().any(|slot| slot.is_processing);
+            let work = slots.iter().map(|slot| slot.id_task).collect();
+            entry.rest.seen(now, busy, work);
+            if busy || !is_free || !entry.is_up() {
+                continue;
+            }
+            let all_go = wanted == Wanted::AllIdle && entry.rest.may_go_early(now, wanted);
+            if all_go || entry.rest.is_over(now, usual) {
+                over.push(name.clone());
+            } else {
+                idle.push(name.clone());
+            }
+        }
+        if over.is_empty() && wanted == Wanted::OneIdle {
+            let since = |name: &String| {
+                let rest = &self.entries.get(name)?.rest;
+                rest.may_go_early(now, wanted).then(|| rest.last_used())
+            };
+            let oldest = idle
+                .iter()
+                .filter_map(|name| Some((since(name)?, name.clone())))
+                .min();
+            over.extend(oldest.map(|(_, name)| name));
+        }
+        idle.retain(|name| !over.contains(name));
+        for name in &over {
+            self.send_away(name);
+        }
+        (over, idle)
+    }
+
+    /// It goes down because we say so; shown as gone from now on.
+    pub(super) fn send_away(&mut self, name: &str) {
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.leaving = true;
+            entry.set(ModelStatus::Unloaded);
+        }
+    }
+
+    /// Whether it is loaded and proved, by the router's name.
+    pub(super) fn is_up(&self, name: &str) -> bool {
+        self.entries.get(name).is_some_and(Entry::is_up)
+    }
+
+    /// Those that were sent away are gone, or are not: then the router's own word counts again.
+    pub(super) fn rested(&mut self, names: &[String]) {
+        for name in names {
+            if let Some(entry) = self.entries.get_mut(name) {
+                entry.leaving = false;
+            }
         }
     }
 
@@ -391,6 +480,7 @@ impl Models {
                 status: entry.status,
                 progress: entry.progress.clone(),
                 context: entry.context,
+                port: entry.port,
                 proof: entry.proof.clone(),
                 trouble: entry.trouble.clone(),
             })
@@ -420,6 +510,8 @@ fn follow(entry: &mut Entry, sighting: &Sighting) -> Option<i32> {
             }
             entry.progress.clone_from(&sighting.progress);
         }
+        // On its way out because we said so.
+        (ModelStatus::Unloaded, Standing::Loaded | Standing::Sleeping) if entry.leaving => {}
         (_, Standing::Loaded | Standing::Sleeping) => entry.set(ModelStatus::Ready),
     }
     None

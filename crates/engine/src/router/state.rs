@@ -80,6 +80,7 @@ impl PartialEq for ModelState {
                 self.status,
                 &self.progress,
                 self.context,
+                self.port,
                 &self.proof,
             ) == (
                 &other.id,
@@ -87,6 +88,7 @@ impl PartialEq for ModelState {
                 other.status,
                 &other.progress,
                 other.context,
+                other.port,
                 &other.proof,
             )
     }
@@ -122,6 +124,8 @@ pub struct ModelState {
     pub progress: Option<Progress>,
     /// The window of one slot.
     pub context: Option<Tokens>,
+    /// Where its own process listens, while it is ready and this process knows it.
+    pub port: Option<u16>,
     pub proof: Option<Proof>,
     pub trouble: Option<Trouble>,
 }

@@ -8,9 +8,10 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plimsoll_engine::{Desk, DeskConfig, Engines, ModelPlan, ModelState, Ports, RouterState};
+use plimsoll_engine::{Desk, DeskConfig, Engines, MemoryReader, ModelPlan, ModelState, Ports, RouterState};
 use plimsoll_os::Environment;
 use plimsoll_os::jobs::Root;
 use plimsoll_os::process;
@@ -72,10 +73,15 @@ pub(crate) fn engines_in(home: &Path) -> Engines {
 }
 
 pub(crate) fn desk(root: &Root, home: &Path, ports: Ports) -> Desk {
+    desk_with(root, home, ports, MemoryReader(Arc::new(|| None)))
+}
+
+pub(crate) fn desk_with(root: &Root, home: &Path, ports: Ports, memory: MemoryReader) -> Desk {
     let config = DeskConfig {
         home: home.to_owned(),
         engines: engines_in(home),
         ports,
+        memory,
     };
     Desk::start(&root.scope(), config).unwrap()
 }

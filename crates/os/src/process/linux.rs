@@ -50,6 +50,15 @@ fn parse_status(status: &str) -> Option<Resident> {
     })
 }
 
+pub(super) fn all() -> Vec<u32> {
+    let Ok(all) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    all.flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
 pub(super) fn children(pid: u32) -> Vec<u32> {
     children_by_thread(pid).unwrap_or_else(|| children_by_scan(pid))
 }
@@ -69,11 +78,8 @@ fn children_by_thread(pid: u32) -> Option<Vec<u32>> {
 }
 
 fn children_by_scan(pid: u32) -> Vec<u32> {
-    let Ok(all) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    all.flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    all()
+        .into_iter()
         .filter(|&other| stat(other).is_some_and(|stat| stat.parent == pid))
         .collect()
 }

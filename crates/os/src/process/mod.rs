@@ -102,6 +102,12 @@ fn signal_to_end(_: u32) -> bool {
     false
 }
 
+/// Every process that the system shows us, in no order.
+#[must_use]
+pub fn all() -> Vec<u32> {
+    system::all()
+}
+
 /// Its living children.
 #[must_use]
 pub fn children(pid: u32) -> Vec<u32> {

@@ -50,6 +50,16 @@ pub(super) fn resident(pid: u32) -> Option<Resident> {
     })
 }
 
+pub(super) fn all() -> Vec<u32> {
+    let system = look(ProcessesToUpdate::All, ProcessRefreshKind::nothing());
+    system
+        .processes()
+        .values()
+        .filter(|process| process.thread_kind().is_none())
+        .map(|process| process.pid().as_u32())
+        .collect()
+}
+
 pub(super) fn children(pid: u32) -> Vec<u32> {
     let system = look(ProcessesToUpdate::All, ProcessRefreshKind::nothing());
     let parent = Some(Pid::from_u32(pid));
@@ -83,5 +93,6 @@ mod tests {
         );
         assert_eq!(start_time(u32::MAX - 1), None);
         assert!(!children(us).contains(&us), "a thread is no child");
+        assert!(all().contains(&us) && linux::all().contains(&us));
     }
 }

@@ -3,11 +3,13 @@
 //! The router itself checks neither `Host` nor `Origin`, lists models with their paths to anyone and lets any
 //! page read its answers. So nobody but us talks to it; what other apps send comes through here.
 
+mod failed;
 mod kept;
 mod models;
 mod proxy;
 mod refused;
 mod request;
+mod responses;
 
 use std::sync::Arc;
 

@@ -146,7 +146,7 @@ fn name_of(code: FaultCode) -> String {
         .unwrap_or_default()
 }
 
-fn open_ai_type(status: StatusCode) -> &'static str {
+pub(crate) fn open_ai_type(status: StatusCode) -> &'static str {
     match status.as_u16() {
         401 => "authentication_error",
         403 => "permission_error",

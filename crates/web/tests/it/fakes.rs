@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt};
 use http::{HeaderMap, StatusCode};
+use plimsoll_app::Stay;
 use plimsoll_os::jobs::{Job, Root};
 use plimsoll_web::{Calls, Model, Routes, Target};
 use plimsoll_wire::{Event, Fault, FaultCode};
@@ -231,7 +232,17 @@ async fn answer(
 pub(crate) struct ScriptedRoutes {
     routers: Mutex<Vec<String>>,
     pub(crate) asked: AtomicUsize,
+    /// What was said of the time afterwards.
+    pub(crate) stays: Mutex<Vec<Stay>>,
     told: Mutex<Vec<Option<String>>>,
+    /// Who was doubted.
+    pub(crate) doubts: Mutex<Vec<String>>,
+    /// A doubted model does not answer a probe either.
+    pub(crate) wedged: bool,
+    /// What other programs get.
+    pub(crate) slot: Option<u32>,
+    /// Requests that are under way now, and all that ever were.
+    pub(crate) under_way: watch::Sender<(usize, usize)>,
     /// Loading takes for ever.
     pub(crate) never_ready: bool,
     loading: watch::Sender<usize>,
@@ -242,7 +253,12 @@ impl ScriptedRoutes {
         Self {
             routers: Mutex::new(urls.iter().map(ToString::to_string).collect()),
             asked: AtomicUsize::new(0),
+            stays: Mutex::default(),
             told: Mutex::default(),
+            doubts: Mutex::default(),
+            wedged: false,
+            slot: None,
+            under_way: watch::Sender::new((0, 0)),
             never_ready: false,
             loading: watch::Sender::new(0),
         }
@@ -266,6 +282,13 @@ impl Drop for Loading {
     }
 }
 
+struct UnderWay(watch::Sender<(usize, usize)>);
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.send_modify(|(now, _)| *now -= 1);
+    }
+}
+
 impl Routes for ScriptedRoutes {
     fn key(&self) -> String {
         FRONT_KEY.into()
@@ -282,8 +305,9 @@ impl Routes for ScriptedRoutes {
         async move { Ok(models) }.boxed()
     }
 
-    fn target(&self, model: String) -> BoxFuture<'static, Result<Target, Fault>> {
+    fn target(&self, model: String, after: Stay) -> BoxFuture<'static, Result<Target, Fault>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
+        self.stays.lock().unwrap().push(after);
         if model == "heavy" {
             return async { Err(fault(FaultCode::OutOfMemory)) }.boxed();
         }
@@ -305,14 +329,30 @@ impl Routes for ScriptedRoutes {
         } else {
             routers[0].clone()
         };
+        let slot = self.slot;
         async move {
             Ok(Target {
                 url,
                 key: ROUTER_KEY.into(),
                 model: format!("at-router {model}"),
+                slot,
             })
         }
         .boxed()
+    }
+
+    fn under_way(&self, _: &str) -> plimsoll_web::Seen {
+        self.under_way.send_modify(|(now, all)| {
+            *now += 1;
+            *all += 1;
+        });
+        Box::new(UnderWay(self.under_way.clone()))
+    }
+
+    fn doubt(&self, model: String) -> BoxFuture<'static, bool> {
+        self.doubts.lock().unwrap().push(model);
+        let wedged = self.wedged;
+        async move { wedged }.boxed()
     }
 
     fn listening(&self, url: Option<String>) {

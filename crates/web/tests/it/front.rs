@@ -1,7 +1,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use http::StatusCode;
+use plimsoll_app::Stay;
 use plimsoll_web::Front;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -340,6 +342,128 @@ async fn a_client_that_leaves_while_its_model_loads_waits_no_longer() {
     soon("the load", open.routes.loading(1)).await;
     drop(waiting);
     soon("the load is no longer waited for", open.routes.loading(0)).await;
+}
+
+#[tokio::test]
+async fn how_long_the_model_stays_is_passed_on_and_the_body_left_alone() {
+    let router = FakeRouter::start().await;
+    let open = open(ScriptedRoutes::to(&[&router.url])).await;
+    for (body, stay) in [
+        (
+            r#"{"model":"smol:Q4_1","keep_alive":"5m"}"#,
+            Stay::For(Duration::from_mins(5)),
+        ),
+        (r#"{"model":"smol:Q4_1","keep_alive":-1}"#, Stay::Always),
+        (r#"{"model":"smol:Q4_1"}"#, Stay::Usual),
+    ] {
+        router.next(Script::Whole(StatusCode::OK, "{}"));
+        assert_eq!(open.ask(CHAT, &[&open.key], body).await.status, 200);
+        assert_eq!(open.routes.stays.lock().unwrap().pop(), Some(stay), "{body}");
+    }
+    let passed = String::from_utf8(router.seen()[0].body.to_vec()).unwrap();
+    assert!(passed.contains(r#""keep_alive":"5m""#), "{passed}");
+}
+
+#[tokio::test]
+async fn a_model_that_fails_at_everything_is_asked_again_once_it_was_loaded_again() {
+    let router = FakeRouter::start().await;
+    let mut routes = ScriptedRoutes::to(&[&router.url]);
+    routes.wedged = true;
+    let open = open(routes).await;
+    router.next(Script::Whole(StatusCode::INTERNAL_SERVER_ERROR, "{}"));
+    router.next(Script::Whole(StatusCode::OK, "{\"a\":1}"));
+    let answer = open.ask(CHAT, &[&open.key], BODY).await;
+    assert_eq!((answer.status, answer.json()), (200, json!({ "a": 1 })));
+    assert_eq!(*open.routes.doubts.lock().unwrap(), ["smol:Q4_1"]);
+}
+
+#[tokio::test]
+async fn an_error_of_a_model_that_answers_a_probe_comes_through() {
+    let router = FakeRouter::start().await;
+    let open = open(ScriptedRoutes::to(&[&router.url])).await;
+    router.next(Script::Whole(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "{\"error\":{\"message\":\"no pictures\"}}",
+    ));
+    let answer = open.ask(CHAT, &[&open.key], BODY).await;
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["message"]),
+        (500, &json!("no pictures"))
+    );
+    assert_eq!(router.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn other_programs_get_the_slot_that_is_theirs_and_none_of_a_conversation() {
+    let router = FakeRouter::start().await;
+    let mut routes = ScriptedRoutes::to(&[&router.url]);
+    routes.slot = Some(3);
+    let open = open(routes).await;
+    for (line, body, passed) in [
+        (CHAT, r#"{"model":"smol:Q4_1"}"#, r#","id_slot":3}"#),
+        (CHAT, r#"{"id_slot":0,"model":"smol:Q4_1"}"#, r#"{"id_slot":3,"#),
+        (
+            "POST /v1/messages HTTP/1.1",
+            r#"{"model":"smol:Q4_1"}"#,
+            r#"{"model":"at-router smol:Q4_1"}"#,
+        ),
+    ] {
+        router.next(Script::Whole(StatusCode::OK, "{}"));
+        assert_eq!(open.ask(line, &[&open.key], body).await.status, 200);
+        let seen = String::from_utf8(router.seen().last().unwrap().body.to_vec()).unwrap();
+        assert!(seen.contains(passed), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_shown_until_its_answer_is_gone() {
+    let router = FakeRouter::start().await;
+    let open = open(ScriptedRoutes::to(&[&router.url])).await;
+    let mut seen = open.routes.under_way.subscribe();
+    router.next(Script::Whole(StatusCode::OK, "{}"));
+    assert_eq!(open.ask(CHAT, &[&open.key], BODY).await.status, 200);
+    seen.wait_for(|(now, all)| (*now, *all) == (0, 1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn responses_get_the_form_that_was_asked_for_and_a_true_end() {
+    let router = FakeRouter::start().await;
+    let open = open(ScriptedRoutes::to(&[&router.url])).await;
+    let told = "{\"object\":\"response\",\"status\":\"completed\",\"usage\":{\"output_tokens\":4}}";
+    router.next(Script::Whole(StatusCode::OK, told));
+    let body = r#"{"model":"smol:Q4_1","max_output_tokens":4,"text":{"format":{"type":"json_object"}}}"#;
+    let answer = open.ask("POST /v1/responses HTTP/1.1", &[&open.key], body).await;
+    assert_eq!(
+        (answer.status, &answer.json()["status"]),
+        (200, &json!("incomplete"))
+    );
+    let passed = String::from_utf8(router.seen()[0].body.to_vec()).unwrap();
+    assert!(
+        passed.ends_with(r#","response_format":{"type":"json_object"}}"#),
+        "{passed}"
+    );
+}
+
+#[tokio::test]
+async fn a_picture_for_a_model_without_eyes_is_the_requests_fault() {
+    let router = FakeRouter::start().await;
+    let open = open(ScriptedRoutes::to(&[&router.url])).await;
+    let said = "{\"error\":{\"code\":500,\"message\":\"image input is not supported - hint\",\"type\":\"server_error\"}}";
+    for (line, kind) in [
+        (CHAT, "/error/type"),
+        ("POST /v1/messages HTTP/1.1", "/error/type"),
+    ] {
+        router.next(Script::Whole(StatusCode::INTERNAL_SERVER_ERROR, said));
+        let answer = open.ask(line, &[&open.key], BODY).await;
+        assert_eq!(
+            (answer.status, answer.json().pointer(kind)),
+            (400, Some(&json!("invalid_request_error")))
+        );
+    }
+    assert!(
+        open.routes.doubts.lock().unwrap().is_empty(),
+        "nobody doubts the model"
+    );
 }
 
 #[tokio::test]

@@ -1,3 +1,4 @@
+use plimsoll_app::Stay;
 use std::time::Duration;
 
 use plimsoll_os::process;
@@ -81,7 +82,11 @@ async fn wishes_are_kept_until_others_come() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_front_gets_a_target_that_answers_unless_it_is_switched_off() {
     let room = Room::with_engine().await;
-    let target = room.app.router_target("smollm2-135m-instruct").await.unwrap();
+    let target = room
+        .app
+        .router_target("smollm2-135m-instruct", Stay::Usual)
+        .await
+        .unwrap();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let body = serde_json::json!({
         "model": target.model, "max_tokens": 4, "messages": [{"role": "user", "content": "Hi"}],
@@ -124,7 +129,7 @@ async fn the_front_gets_a_target_that_answers_unless_it_is_switched_off() {
         ..Settings::default()
     };
     room.app.ask(WriteSettings { settings: off }).await.unwrap();
-    let refused = room.app.router_target(SMOLLM2).await.unwrap_err();
+    let refused = room.app.router_target(SMOLLM2, Stay::Usual).await.unwrap_err();
     assert_eq!(refused.code, FaultCode::NotAllowed);
     beside.app.end().await;
     room.app.end().await;

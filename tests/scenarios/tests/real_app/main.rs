@@ -7,9 +7,11 @@
 )]
 
 mod chat;
+mod clients;
 mod engines;
 mod front;
 mod lifecycle;
+mod other_servers;
 mod proof;
 mod room;
 mod setup;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_app::{App, Config, Hearing};
+use plimsoll_app::{App, Config, Hearing, Stay};
 use plimsoll_catalog::Catalog;
 use plimsoll_os::Environment;
 use plimsoll_testkit::real;
@@ -155,7 +155,7 @@ impl Room {
 
     /// What the router itself says of the model's slots.
     pub(crate) async fn busy_slots(&self, id: &str) -> usize {
-        let target = self.app.router_target(id).await.unwrap();
+        let target = self.app.router_target(id, Stay::Usual).await.unwrap();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let asked = client
             .get(format!("{}/slots", target.url))

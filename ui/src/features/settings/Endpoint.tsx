@@ -1,4 +1,3 @@
-import { Tabs } from "@base-ui/react/tabs";
 import { Eye, EyeOff } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -11,6 +10,8 @@ import { faultOfResult, useAsk, useTell } from "@/state/ask";
 import { useLive } from "@/state/live";
 
 import { Group, Row } from "./Group";
+import { masked } from "./programs";
+import { Snippets } from "./Snippets";
 
 /** The address that other programs use, its key, and how to try it. */
 export function Endpoint({ on, onChange }: { on: boolean; onChange: (on: boolean) => void }) {
@@ -54,71 +55,5 @@ export function Endpoint({ on, onChange }: { on: boolean; onChange: (on: boolean
         </>
       )}
     </Group>
-  );
-}
-
-/** Enough to tell two keys apart, too little to use one. */
-function masked(key: string): string {
-  return `${key.slice(0, 3)}${"•".repeat(12)}`;
-}
-
-function Snippets({
-  url,
-  apiKey,
-  shown,
-  model,
-}: {
-  url: string;
-  apiKey: string;
-  shown: boolean;
-  model: string;
-}) {
-  const { t } = useTranslation();
-  const make = (key: string) => ({
-    curl: `curl ${url}/chat/completions \\
-  -H "Authorization: Bearer ${key}" \\
-  -H "Content-Type: application/json" \\
-  -d '{"model": "${model}",
-       "messages": [{"role": "user", "content": "Hello"}]}'`,
-    python: `from openai import OpenAI
-
-client = OpenAI(base_url="${url}", api_key="${key}")
-answer = client.chat.completions.create(
-    model="${model}",
-    messages=[{"role": "user", "content": "Hello"}],
-)
-print(answer.choices[0].message.content)`,
-    env: `export OPENAI_BASE_URL=${url}
-export OPENAI_API_KEY=${key}`,
-  });
-  const seen = make(shown ? apiKey : masked(apiKey));
-  const real = make(apiKey);
-  return (
-    <div className="px-4 py-3">
-      <p className="mb-2 text-base">{t("settings.snippets")}</p>
-      <Tabs.Root defaultValue="curl">
-        <Tabs.List className="inline-flex gap-0.5 rounded-md bg-pressed/70 p-0.5">
-          {(["curl", "python", "env"] as const).map((name) => (
-            <Tabs.Tab
-              key={name}
-              value={name}
-              className="h-7 rounded-sm px-3 text-sm text-ink-2 hover:text-ink data-active:bg-lifted data-active:font-medium data-active:text-ink data-active:shadow-low"
-            >
-              {t(`settings.snippetNames.${name}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {(["curl", "python", "env"] as const).map((name) => (
-          <Tabs.Panel key={name} value={name} className="mt-2">
-            <div className="flex items-start gap-1 rounded-md bg-(--code-ground) py-1 pr-1 pl-3.5 ring-1 ring-hairline">
-              <pre className="m-0 min-w-0 flex-1 overflow-x-auto py-2 font-mono text-xs leading-5">
-                {seen[name]}
-              </pre>
-              <CopyButton label={t("app.copy")} text={() => real[name]} />
-            </div>
-          </Tabs.Panel>
-        ))}
-      </Tabs.Root>
-    </div>
   );
 }

@@ -20,15 +20,19 @@ import { Engines } from "./Engines";
 import { Folders } from "./Folders";
 import { Group, Row } from "./Group";
 import { HubSite } from "./HubSite";
+import { Memory } from "./Memory";
 import { Providers } from "./Providers";
+import { Servers } from "./Servers";
 import { Shortcuts } from "./Shortcuts";
 
 const SECTIONS = [
   "appearance",
+  "memory",
   "engines",
   "folders",
   "hub",
   "providers",
+  "servers",
   "conversations",
   "endpoint",
   "shortcuts",
@@ -145,10 +149,12 @@ export function SettingsPage() {
             </Row>
           </Group>
 
+          <Memory now={now} set={set} />
           <Engines />
           <Folders />
           <HubSite wanted={section === "hub"} />
           <Providers />
+          <Servers />
           <Conversations titles={now.titles !== false} onTitles={(titles) => set({ titles })} />
           <Endpoint on={now.endpoint !== false} onChange={(endpoint) => set({ endpoint })} />
           <Shortcuts />

@@ -1,4 +1,4 @@
-import type { Calls, Fault, HubSite, ProviderEntry, Providers, Setup } from "@/wire/wire";
+import type { Calls, Fault, ForeignServer, HubSite, ProviderEntry, Providers, Setup } from "@/wire/wire";
 
 import type { CallName } from "../host";
 import { contextCalls } from "./contexts";
@@ -29,6 +29,12 @@ function hub(world: World): HubSite {
     token: world.token,
     tokenFile: "/home/ada/.cache/huggingface/token",
   };
+}
+
+function changeServer(world: World, id: string, change: Partial<ForeignServer>) {
+  const server = world.servers.get(id);
+  if (server) world.servers.set(id, { ...server, ...change });
+  return { servers: [...world.servers.values()] };
 }
 
 function providers(world: World): Providers {
@@ -291,6 +297,9 @@ export function callTable(world: World): CallTable {
       return {};
     },
     "providers/list": () => providers(world),
+    "servers/find": () => ({ servers: [...world.servers.values()] }),
+    "servers/use": ({ id }) => changeServer(world, id, { used: true, ignored: false }),
+    "servers/ignore": ({ id, ignored }) => changeServer(world, id, { ignored }),
     "providers/setKey": ({ id, key }) => {
       if (key === "") world.keys.delete(id);
       else world.keys.add(id);

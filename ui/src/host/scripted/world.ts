@@ -5,6 +5,7 @@ import type {
   EngineBuild,
   Event,
   Fault,
+  ForeignServer,
   LibraryModel,
   MachineOverrides,
   Message,
@@ -57,6 +58,23 @@ export class World {
   compared = false;
   /** Providers with a key. */
   keys = new Set<string>();
+  servers = new Map<string, ForeignServer>([
+    [
+      "ollama:11434",
+      {
+        id: "ollama:11434",
+        kind: "ollama",
+        port: 11434,
+        pid: 2210,
+        memoryBytes: 327_000_000,
+        deviceBytes: 5_100_000_000,
+        models: ["llama3.2:3b", "qwen3:8b"],
+        wantsKey: false,
+        used: false,
+        ignored: false,
+      },
+    ],
+  ]);
   endpoints: { id: string; name: string; baseUrl: string; protocol: ProviderProtocol }[] = [];
   cloudModels = new Map<string, string[]>();
   /** Other programs cannot be let in. */

@@ -3,10 +3,12 @@
 mod loads;
 mod routers;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_os::child::{Child, Exit};
+use plimsoll_os::clock;
 use plimsoll_os::files::Lock;
 use plimsoll_os::jobs::{Job, Scope};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -14,13 +16,14 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use self::routers::remove_state;
-use super::client::Client;
-use super::desk::Ask;
+use super::client::{Client, Slot};
+use super::desk::{Ask, DeskConfig, MemoryReader};
 use super::find::Other;
 use super::life::{Happened, Life, next};
 use super::load::{self, LoadStep};
 use super::models::Models;
 use super::place::{Front, Place, StateFile};
+use super::residency::{Awake, Keeping, LOOK_EVERY as LOOK_AT_USE_EVERY, Wanted};
 use super::sighting::Sightings;
 use super::start::{Ports, Started};
 use super::state::{Ready, RouterState};
@@ -47,6 +50,11 @@ enum Note {
     LoadEnded(u64, Result<load::Done, EngineError>),
     Unloaded(String, Result<(), EngineError>, Done),
     LookedInto(String, EngineError),
+    /// What the slots of models say.
+    Slots(u64, Wanted, Vec<(String, Vec<Slot>)>),
+    /// Whoever asked is told that it had to go.
+    Rested(u64, Vec<String>, Option<oneshot::Sender<bool>>),
+    Doubted(String, Result<(), EngineError>, Option<oneshot::Sender<bool>>),
     Stopped(Done),
 }
 
@@ -88,8 +96,19 @@ pub(super) struct Owner {
     models: Models,
     wanting: Vec<Done>,
     answers: Vec<(Done, Result<(), Trouble>)>,
+    /// Who doubted a model that is gone now.
+    gone: Vec<oneshot::Sender<bool>>,
     finding: Option<Job<()>>,
     loading: Option<Job<()>>,
+    keeping: Keeping,
+    memory: MemoryReader,
+    awake: Awake,
+    /// The machine has slept and nobody has been looked at since.
+    slept: bool,
+    looking: Option<Job<()>>,
+    rest_number: u64,
+    /// Models that are unloaded now although nobody asked for it; loads wait for it.
+    resting: BTreeMap<u64, Job<()>>,
     /// Short work that ends by itself.
     others: Vec<Job<()>>,
 }
@@ -98,8 +117,7 @@ impl Owner {
     pub(super) fn new(
         scope: Scope,
         place: Place,
-        engines: Engines,
-        ports: Ports,
+        config: DeskConfig,
         tell: watch::Sender<RouterState>,
         client: watch::Sender<Option<Client>>,
     ) -> Self {
@@ -107,8 +125,8 @@ impl Owner {
         Self {
             scope,
             place,
-            engines,
-            ports,
+            engines: config.engines,
+            ports: config.ports,
             tell,
             client,
             notes,
@@ -125,8 +143,16 @@ impl Owner {
             models: Models::default(),
             wanting: Vec::new(),
             answers: Vec::new(),
+            gone: Vec::new(),
             finding: None,
             loading: None,
+            keeping: Keeping::default(),
+            memory: config.memory,
+            awake: Awake::new(Instant::now(), clock::now_ms()),
+            slept: false,
+            looking: None,
+            rest_number: 0,
+            resting: BTreeMap::new(),
             others: Vec::new(),
         }
     }
@@ -134,6 +160,8 @@ impl Owner {
     pub(super) async fn run(mut self, mut asks: mpsc::Receiver<Ask>, stop: CancellationToken) {
         let mut look = tokio::time::interval(LOOK_EVERY);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut look_at_use = tokio::time::interval(LOOK_AT_USE_EVERY);
+        look_at_use.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let timer = self.timer();
             tokio::select! {
@@ -145,6 +173,7 @@ impl Owner {
                 Some(note) = self.heard.recv() => self.hear(note),
                 () = changed(self.link.as_mut()) => self.look_at_models(),
                 () = timer => self.happened(Happened::TimerFired),
+                _ = look_at_use.tick() => self.look_at_use(),
                 _ = look.tick(), if self.life == Life::Off && !self.stopping => self.look_for_other(),
             }
             self.others.retain(|job| !job.is_finished());
@@ -186,7 +215,9 @@ impl Owner {
                 }
             }
             Ask::Unload { id, done } => self.unload(id, done),
-            Ask::Used { id } => self.models.used(&id, Instant::now()),
+            Ask::Used { id, stay } => self.models.used(&id, stay, Instant::now()),
+            Ask::Keeping(keeping) => self.keeping = keeping,
+            Ask::Doubt { id, done } => self.doubt(&id, done),
             Ask::Front(front) => {
                 self.front = front;
                 self.write_state();
@@ -212,6 +243,13 @@ impl Owner {
                 self.models.unloaded(&id);
                 self.answers.push((done, result.map_err(Arc::new)));
             }
+            Note::Slots(number, wanted, slots) if number == self.number => self.looked_at_use(wanted, &slots),
+            Note::Rested(number, names, done) => {
+                self.resting.remove(&number);
+                self.models.rested(&names);
+                self.gone.extend(done);
+            }
+            Note::Doubted(name, answers, done) => self.doubted(name, answers, done),
             Note::LookedInto(name, trouble) => self.models.looked_into(&name, trouble),
             Note::Stopped(done) => {
                 self.stopping = false;
@@ -221,6 +259,7 @@ impl Owner {
             | Note::Found(..)
             | Note::OtherGone(_)
             | Note::Ended(..)
+            | Note::Slots(..)
             | Note::LoadMoved(..)
             | Note::LoadEnded(..) => {}
         }
@@ -278,6 +317,9 @@ impl Owner {
     fn send_answers(&mut self) {
         for (done, answer) in self.answers.drain(..) {
             let _ = done.send(answer);
+        }
+        for done in self.gone.drain(..) {
+            let _ = done.send(true);
         }
         self.models.send_answers();
     }

@@ -158,6 +158,8 @@ impl Owner {
 
     pub(super) fn disconnect(&mut self) {
         self.drop_load();
+        self.looking = None;
+        self.resting.clear();
         self.client.send_replace(None);
         if let Some(link) = self.link.take() {
             if link.child.is_some() {
