@@ -46,7 +46,7 @@ fn long_conversation(c: &mut Criterion) {
     };
     let mut live = account(&rows);
     c.bench_function("a reading of 10,000 rows", |b| {
-        b.iter(|| black_box(&live).reading(1))
+        b.iter(|| black_box(&live).reading(1));
     });
     c.bench_function("a gate of 10,000 rows", |b| {
         b.iter(|| live.gate(Moment::BeforeCall, black_box(&limits), 1));

@@ -115,7 +115,10 @@ fn port_in(words: &[String]) -> Option<u16> {
         .filter(|two| two[0] == "--port")
         .map(|two| two[1].as_str());
     let joined = words.iter().filter_map(|word| word.strip_prefix("--port="));
-    apart.chain(joined).filter_map(|port| port.parse().ok()).last()
+    apart
+        .chain(joined)
+        .filter_map(|port| port.parse().ok())
+        .next_back()
 }
 
 async fn ask(http: &reqwest::Client, port: u16, sight: Sight) -> Option<OtherServer> {

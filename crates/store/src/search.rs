@@ -191,19 +191,20 @@ fn snippet(text: &str, words: &[String]) -> Vec<Snip> {
     let mut at = from;
     while let Some((start, end)) = first(&text[at..to], words) {
         plain.push_str(&text[at..at + start]);
-        push(&mut snips, std::mem::take(&mut plain), false);
-        push(&mut snips, text[at + start..at + end].to_owned(), true);
+        push(&mut snips, &plain, false);
+        plain.clear();
+        push(&mut snips, &text[at + start..at + end], true);
         at += end;
     }
     plain.push_str(&text[at..to]);
     if to < text.len() {
         plain.push('…');
     }
-    push(&mut snips, plain, false);
+    push(&mut snips, &plain, false);
     snips
 }
 
-fn push(snips: &mut Vec<Snip>, text: String, hit: bool) {
+fn push(snips: &mut Vec<Snip>, text: &str, hit: bool) {
     if !text.is_empty() {
         let text = text.replace(['\n', '\r', '\t'], " ");
         snips.push(Snip { text, hit });

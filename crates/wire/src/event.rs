@@ -43,7 +43,7 @@ pub enum Event {
         conversation: String,
         turn: String,
         /// The question. What was shown behind the message that it follows, or behind itself, no longer is.
-        user: Message,
+        user: Box<Message>,
         /// Where the answer stands among others to this question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use plimsoll_units::Tokens;
 use serde::{Deserialize, Serialize};
@@ -217,12 +217,12 @@ fn tail_start(units: &[Unit], budget: u64) -> usize {
 }
 
 fn prune_old(rows: &[RowFacts], weights: &mut [Weight], tail_from: usize, prunes: &mut Vec<Prune>) {
-    let mut later: BTreeMap<Digest, ()> = BTreeMap::new();
+    let mut later: BTreeSet<Digest> = BTreeSet::new();
     let mut images = 0;
     for n in (0..rows.len()).rev() {
         let (row, old) = (&rows[n], n < tail_from);
         for result in row.results.iter().rev() {
-            let again = later.insert(result.digest, ()).is_some();
+            let again = !later.insert(result.digest);
             if !old {
                 continue;
             }

@@ -181,10 +181,9 @@ impl Account {
         }
         if limits.mode == Mode::Off {
             return match (look.tokens > look.window, state.warned) {
-                (false, _) => (Verdict::Send, GateReason::Off),
                 (true, true) => (Verdict::Send, GateReason::OffWarned),
                 (true, false) if asking => (Verdict::Warn, GateReason::Off),
-                (true, false) => (Verdict::Send, GateReason::Off),
+                (true | false, _) => (Verdict::Send, GateReason::Off),
             };
         }
         if state.recovering && asking {

@@ -52,7 +52,7 @@ impl Quantiles {
     /// The same of their sizes alone.
     #[must_use]
     pub fn size_at(&self, percent: usize) -> Option<i32> {
-        self.sorted_at(percent, |error| error.saturating_abs())
+        self.sorted_at(percent, i32::saturating_abs)
     }
 
     fn sorted_at(&self, percent: usize, of: fn(i32) -> i32) -> Option<i32> {

@@ -102,20 +102,17 @@ pub(super) async fn empty_trash(app: Arc<App>, _: EmptyTrash) -> Result<Emptied,
 }
 
 pub(super) async fn export(app: Arc<App>, call: ExportConversation) -> Result<Exported, Failed> {
-    let (title, text, ending) = match &call.words {
-        Some(words) => {
-            let opened = app.store.open_conversation(&call.id, clock::now_s()).await?;
-            let text = portable::markdown(&opened, words);
-            (opened.conversation.title, text, "md")
-        }
-        None => {
-            let whole = app.store.whole_conversation(&call.id).await?;
-            (
-                whole.conversation.title.clone(),
-                portable::document(whole),
-                "json",
-            )
-        }
+    let (title, text, ending) = if let Some(words) = &call.words {
+        let opened = app.store.open_conversation(&call.id, clock::now_s()).await?;
+        let text = portable::markdown(&opened, words);
+        (opened.conversation.title, text, "md")
+    } else {
+        let whole = app.store.whole_conversation(&call.id).await?;
+        (
+            whole.conversation.title.clone(),
+            portable::document(whole),
+            "json",
+        )
     };
     let name = portable::file_name(&title, ending);
     if !call.save {

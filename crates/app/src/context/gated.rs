@@ -226,21 +226,18 @@ pub(crate) async fn compact(
     }
     let conversation = live.conversation.clone();
     contexts.tell(&conversation, true);
-    let outcome = match live.cut() {
-        Some(Ok(plan)) => {
-            let asked = Asked::of(live, plan);
-            match summariser.make(&asked).await {
-                Ok(made) => contexts.commit(live, made).await,
-                Err(outcome) => {
-                    live.end_compaction(outcome, None);
-                    outcome
-                }
+    let outcome = if let Some(Ok(plan)) = live.cut() {
+        let asked = Asked::of(live, plan);
+        match summariser.make(&asked).await {
+            Ok(made) => contexts.commit(live, made).await,
+            Err(outcome) => {
+                live.end_compaction(outcome, None);
+                outcome
             }
         }
-        Some(Err(_)) | None => {
-            live.end_compaction(CompactionOutcome::NoOp, None);
-            CompactionOutcome::NoOp
-        }
+    } else {
+        live.end_compaction(CompactionOutcome::NoOp, None);
+        CompactionOutcome::NoOp
     };
     contexts.tell(&conversation, false);
     outcome

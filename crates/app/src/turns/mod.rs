@@ -184,7 +184,7 @@ impl Turns {
         self.bus.tell(Event::TurnStarted {
             conversation: conversation.to_owned(),
             turn: turn.clone(),
-            user: to_wire::message_among(user, &branches),
+            user: Box::new(to_wire::message_among(user, &branches)),
             branch: branches.get(&turn).cloned().map(to_wire::branch),
         });
         let this = self.clone();

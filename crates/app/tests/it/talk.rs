@@ -105,7 +105,7 @@ async fn ended(heard: &mut plimsoll_app::Hearing) -> (String, String, Event) {
             .unwrap();
         match &event {
             Event::TurnStarted { user, turn, .. } => {
-                started = Some((user.id.clone(), turn.clone(), event.clone()))
+                started = Some((user.id.clone(), turn.clone(), event.clone()));
             }
             Event::TurnEnded { fault, .. } => {
                 assert_eq!(*fault, None);

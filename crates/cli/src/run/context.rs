@@ -38,7 +38,7 @@ pub(super) async fn context(session: &Session, args: ContextArgs) -> Result<(), 
     }
     if args.compact {
         let done = session.ask(CompactNow { conversation }).await?;
-        out.answer(&done, |out, done| show::compacted(out, done));
+        out.answer(&done, show::compacted);
         return match done.outcome {
             CompactionOutcome::Committed | CompactionOutcome::NoOp => Ok(()),
             CompactionOutcome::DiscardedStale

@@ -367,9 +367,9 @@ async fn how_long_the_model_stays_is_passed_on_and_the_body_left_alone() {
 #[tokio::test]
 async fn a_model_that_fails_at_everything_is_asked_again_once_it_was_loaded_again() {
     let router = FakeRouter::start().await;
-    let mut routes = ScriptedRoutes::to(&[&router.url]);
-    routes.wedged = true;
-    let open = open(routes).await;
+    let mut scripted = ScriptedRoutes::to(&[&router.url]);
+    scripted.wedged = true;
+    let open = open(scripted).await;
     router.next(Script::Whole(StatusCode::INTERNAL_SERVER_ERROR, "{}"));
     router.next(Script::Whole(StatusCode::OK, "{\"a\":1}"));
     let answer = open.ask(CHAT, &[&open.key], BODY).await;
@@ -396,9 +396,9 @@ async fn an_error_of_a_model_that_answers_a_probe_comes_through() {
 #[tokio::test]
 async fn other_programs_get_the_slot_that_is_theirs_and_none_of_a_conversation() {
     let router = FakeRouter::start().await;
-    let mut routes = ScriptedRoutes::to(&[&router.url]);
-    routes.slot = Some(3);
-    let open = open(routes).await;
+    let mut scripted = ScriptedRoutes::to(&[&router.url]);
+    scripted.slot = Some(3);
+    let open = open(scripted).await;
     for (line, body, passed) in [
         (CHAT, r#"{"model":"smol:Q4_1"}"#, r#","id_slot":3}"#),
         (CHAT, r#"{"id_slot":0,"model":"smol:Q4_1"}"#, r#"{"id_slot":3,"#),
@@ -492,9 +492,9 @@ async fn a_router_that_is_gone_for_good_is_said() {
 
 #[tokio::test]
 async fn only_so_many_requests_at_once() {
-    let mut routes = ScriptedRoutes::to(&["http://127.0.0.1:1"]);
-    routes.never_ready = true;
-    let open = open(routes).await;
+    let mut scripted = ScriptedRoutes::to(&["http://127.0.0.1:1"]);
+    scripted.never_ready = true;
+    let open = open(scripted).await;
     let mut waiting = Vec::new();
     for _ in 0..64 {
         waiting.push(open.talk(CHAT, BODY).await);

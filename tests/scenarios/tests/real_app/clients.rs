@@ -29,7 +29,6 @@ async fn run(program: &str) -> Vec<String> {
     let mut said = Vec::new();
     while let Some(line) = lines.recv().await {
         if let Line::Text { text, .. } = line {
-            println!("{text}");
             said.push(text);
         }
     }
