@@ -26,7 +26,12 @@ pub enum ModelError {
     TooLong { window: Option<Tokens>, message: String },
     /// One message of the person is longer than the window: nothing can be cut from it.
     #[error("the message {row} alone does not fit into a window of {window}")]
-    MessageTooLarge { row: String, window: Tokens },
+    MessageTooLarge {
+        row: String,
+        /// Of the whole request, as far as it was counted or estimated.
+        prompt: Tokens,
+        window: Tokens,
+    },
     /// Nothing was sent: it does not fit, and the summary that would have made room took too long.
     #[error("the summary took too long")]
     CompactionTimedOut,

@@ -257,6 +257,7 @@ fn too_long(decision: &GateDecision) -> ModelError {
     match &decision.row {
         Some(row) => ModelError::MessageTooLarge {
             row: row.clone(),
+            prompt,
             window,
         },
         None => ModelError::Overflow { prompt, window },

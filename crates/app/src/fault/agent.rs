@@ -13,9 +13,13 @@ impl ToFault for ModelError {
                 [("prompt", prompt.0.into()), ("window", window.0.into())],
             ),
             Self::TooLong { .. } | Self::CompactionTimedOut => told(FaultCode::ContextExceeded, []),
-            Self::MessageTooLarge { row, window } => told(
+            Self::MessageTooLarge { row, prompt, window } => told(
                 FaultCode::ContextExceeded,
-                [("message", row.as_str().into()), ("window", window.0.into())],
+                [
+                    ("message", row.as_str().into()),
+                    ("prompt", prompt.0.into()),
+                    ("window", window.0.into()),
+                ],
             ),
             Self::Broken { why, .. } => match why {
                 // It broke; what is known of the request itself is known from its refusal only.

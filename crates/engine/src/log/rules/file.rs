@@ -38,8 +38,11 @@ fn missing(text: &str) -> Option<Cause> {
         .iter()
         .find_map(|mark| text.split_once(mark))?
         .1;
-    let mut quoted = at.split(['\'', '"']);
-    let (_, name) = (quoted.next()?, quoted.next()?);
+    let name = match at.split(['\'', '"']).nth(1) {
+        Some(quoted) => quoted,
+        // The weights are opened after the header, and then the name stands bare before the system's reason.
+        None => at.rsplit_once(": ")?.0,
+    };
     let about_a_model = contains_any(text, &["gguf", "GGUF", "llama"]);
     // Without a reason the usual one is meant: older engines print none.
     let gone = !text.contains("Permission denied");
@@ -149,5 +152,30 @@ fn tensor_count(text: &str) -> Cause {
         (Some(_) | None, _) => Cause::EngineTooOld {
             what: text.to_owned(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_is_named_quoted_or_bare() {
+        for line in [
+            "gguf_init_from_file: failed to open GGUF file '/a b/c.gguf' (No such file or directory)",
+            "llama_model_load: error loading model: failed to open /a b/c.gguf: No such file or directory",
+        ] {
+            let file = "/a b/c.gguf".to_owned();
+            assert_eq!(
+                cannot_be_used(line),
+                Some(Cause::ModelFileMissing { file }),
+                "{line}"
+            );
+        }
+        let closed = "llama_model_load: error loading model: failed to open /c.gguf: Permission denied";
+        assert_eq!(
+            cannot_be_used(closed),
+            Some(file(FileProblem::Unreadable, closed))
+        );
     }
 }
