@@ -18,7 +18,8 @@ pub enum ModelError {
         kind: String,
         message: String,
     },
-    /// The request is longer than the window. Both counts are the server's own, and exact.
+    /// The request is longer than the window. Both counts are the server's own where it refused; a request that was not
+    /// sent has what the last reading says, which is an estimate where the server does not count.
     #[error("{prompt} tokens do not fit into a window of {window}")]
     Overflow { prompt: Tokens, window: Tokens },
     /// The same from a server that does not say how long the request is.
